@@ -73,7 +73,7 @@ def clusters(
             none="no document that matches"
             if options.min_size == 1
             else f"no two documents with similarity {minimum:g} or more",
-            extras=similar.first_words(database, ["key"], join.similar.fields, join.group_by),
+            words_of=similar.first_words(database, join.similar.fields, join.group_by),
             root=store_of(database).root,
         )
 

@@ -1,8 +1,7 @@
 """Options that several commands share; a dataclass stands for the options that are its fields."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -97,22 +96,6 @@ class Form(Options):
         from lshdb.read import formats  # 15 ms, which a command that prints does not need
 
         formats.output_format(self.output, "jsonl")
-
-
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """What a terminal shows of rows, and a pipe does not.
-
-    Attributes:
-        keys: the columns that have keys of documents.
-        words_of: gives the titles or first words of documents by their keys.
-    """
-
-    keys: Sequence[str] = ()
-    words_of: Callable[[Sequence[str]], Mapping[str, str]] = lambda _: {}
-
-
-NO_EXTRAS = Extras()
 
 
 # the database

@@ -44,7 +44,7 @@ def pairs(
             noun=("pair",),
             none=f"no pair with similarity {minimum:g} "
             + (f"to {options.max_similarity:g}" if options.max_similarity else "or more"),
-            extras=similar.first_words(database, ["a", "b"], join.similar.fields, join.group_by),
+            words_of=similar.first_words(database, join.similar.fields, join.group_by),
             root=store_of(database).root,
         )
     if matching_pairs.drawn_from:

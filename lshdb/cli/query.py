@@ -215,7 +215,7 @@ def _write_matches(
         fields=options.similar.fields,
         noun=("match", "matches"),
         none=f"no document with {scores[0]} {minimum:g} or more",
-        extras=similar.first_words(database, ["key"], options.similar.fields),
+        words_of=similar.first_words(database, options.similar.fields),
     )
 
 

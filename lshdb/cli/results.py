@@ -11,14 +11,11 @@ as escapes, a file has them as they are.
 """
 
 import itertools
-import math
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from operator import attrgetter, itemgetter
 from typing import Any
-
-from orjson import Fragment
 
 from lshdb import formatting
 from lshdb.cli import files, messages, options
@@ -27,6 +24,10 @@ from lshdb.json_text import encode
 from lshdb.read import paths
 from lshdb.read.outputs import is_stream
 
+WordsOf = Callable[[Sequence[str]], Mapping[str, str]]
+"""Gives the titles or first words of documents by their keys."""
+_KEYS = ("a", "b", "key")
+"""The columns that have keys of documents, below which a terminal shows their first words."""
 _NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
 _LONGEST_CELL = 160
@@ -74,7 +75,7 @@ def write_results(
     fields: Sequence[str] = (),
     noun: Sequence[str] = ("row",),
     none: str | None = None,
-    extras: options.Extras = options.NO_EXTRAS,
+    words_of: WordsOf | None = None,
     root: str | None = None,
 ) -> int:
     """Write rows in the requested format, and return how many; a file then gets its name.
@@ -88,7 +89,7 @@ def write_results(
         fields: the names of fields of metadata, whose columns come last.
         noun: the name of a row, and of several if it does not end in s, for the count of a file.
         none: the note in place of an empty table.
-        extras: what a terminal shows besides.
+        words_of: gives the titles or first words of documents by their keys, for a terminal.
         root: the directory that keys of files are relative to, to show which are one file.
 
     Raises:
@@ -116,7 +117,7 @@ def write_results(
                 messages.message(none)
                 return 0
             shown = (*shown, *fields_of(names)) if shown and fields else shown or tuple(names)
-            _write_text(names, itertools.chain(first, rows), shown, form.heading, extras, root)
+            _write_text(names, itertools.chain(first, rows), shown, form.heading, words_of, root)
             return count
         path = files.STDOUT if form.output is None else form.output
         is_screen = form.output is None or is_stream(path)
@@ -143,8 +144,10 @@ def _write_formatted(
             first = list(itertools.islice(rows, _TABLE_ROWS))
             columns, rows = _typed(columns, first), itertools.chain(first, rows)
     elif object in columns.values():
-        as_json = formats.KIND[format] == "json_rows"
-        rows = ([_written(value, as_json) for value in row] for row in rows)
+        rows = (
+            [formatting.plain(value) if isinstance(value, bytes) else value for value in row]
+            for row in rows
+        )
     with files.output_to(path) as output:
         head = formats.table_schema_of(columns, format, has_heading=form.heading is not False)
         with formats.sink(sinks.Target(output, format, is_screen), head) as sink:
@@ -204,15 +207,6 @@ def json_line(fields: Mapping[str, object]) -> None:
     print(in_ascii(encode(fields)).decode())
 
 
-def _written(value: object, as_json: bool) -> object:
-    """A value of SQLite in JSON or CSV."""
-    is_infinite = isinstance(value, float) and math.isinf(value)
-    if is_infinite and as_json:
-        # JSON has no infinity; this number is too large for any float, and is read as one.
-        return Fragment("9e999" if value == math.inf else "-9e999")
-    return formatting.plain(value) if is_infinite or isinstance(value, bytes) else value
-
-
 # text
 
 
@@ -226,7 +220,7 @@ def _write_text(
     rows: Iterable[Sequence[Any]],
     shown: Sequence[str],
     heading: bool | None,
-    extras: options.Extras,
+    words_of: WordsOf | None,
     root: str | None,
 ) -> None:
     """Print lines as they come, or on a terminal tables: a long one does not wait for its last."""
@@ -259,7 +253,7 @@ def _write_text(
     if is_drawn:
         tables = iter(lambda: [*itertools.islice(lines, _TABLE_ROWS)], [])
         for rows_of_table in itertools.chain([next(tables, [])], tables):
-            _print_table(shown, rows_of_table, heading is not False, extras)
+            _print_table(shown, rows_of_table, heading is not False, words_of)
         return
     if heading:
         print(separator.join(map(paths.escaped, shown)))
@@ -268,7 +262,10 @@ def _write_text(
 
 
 def _print_table(
-    names: Sequence[str], rows: Sequence[Sequence[Any]], is_headed: bool, extras: options.Extras
+    names: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    is_headed: bool,
+    words_of: WordsOf | None,
 ) -> None:
     """Print a table of rich: it fits the terminal, and nothing in it is markup or an escape."""
     from rich.box import SIMPLE_HEAD  # 40 ms, which only a terminal needs
@@ -276,8 +273,8 @@ def _print_table(
     from rich.table import Table
     from rich.text import Text
 
-    keys = {names.index(name) for name in extras.keys}
-    words = extras.words_of([row[index] for row in rows for index in keys]) if keys else {}
+    keys = [index for index, name in enumerate(names) if name in _KEYS]
+    words = words_of([row[index] for row in rows for index in keys]) if words_of else {}
     table = Table(box=SIMPLE_HEAD, show_header=is_headed)
     for name in names:
         table.add_column(Text(paths.escaped(name)), overflow="fold")

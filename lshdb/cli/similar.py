@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from lshdb.cli import messages, options
+from lshdb.cli import messages, results
 from lshdb.cli.files import STDOUT
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
@@ -19,14 +19,14 @@ def check_single_stdin(files: Sequence[str]) -> None:
 
 
 def first_words(
-    database: Database, keys: Sequence[str], fields: Sequence[str], group_by: object = None
-) -> options.Extras:
-    """How a terminal shows documents by their titles or first words, beside the columns `keys`.
+    database: Database, fields: Sequence[str], group_by: object = None
+) -> results.WordsOf | None:
+    """What gives the titles or first words of documents, which a terminal shows below their keys.
 
     The user's own fields take their place; folders, of `group_by`, have no words.
     """
     if fields or group_by is not None:
-        return options.NO_EXTRAS
+        return None
 
     def words_of(keys: Sequence[str]) -> Mapping[str, str]:
         """The field `title` of documents, or else their first words."""
@@ -37,7 +37,7 @@ def first_words(
             if start
         }
 
-    return options.Extras(keys, words_of)
+    return words_of
 
 
 def minimum(database: Database, threshold: float | None) -> float:

@@ -103,5 +103,7 @@ def test_numbers_are_written_as_sqlite_writes_them(command: Command) -> None:
     lines = [line.split("|") for line in command.done("sql", statement).lines]
     assert len(lines) == len(numbers)
     assert [one for one, other in lines if one != other] == []
+    infinite = command.done("sql", "select 9e999 as a, -9e999 as b, x'00ff' as c", "--json").record
+    assert infinite == {"a": "Infinity", "b": "-Infinity", "c": "x'00ff'"}, "as in other outputs"
     spaces = "\u5168\u89d2\u3000\u7a7a\u767d\N{NO-BREAK SPACE}"
     assert command.done("sql", f"select '{spaces}'").out == f"{spaces}\n", "no control characters"
