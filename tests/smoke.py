@@ -24,6 +24,7 @@ import time
 import traceback
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -215,19 +216,16 @@ def tried(gone: Sequence[str]) -> bool:
 
 def compile_templates_once() -> None:
     """Compile each template for all copies of this process: that takes half of their time."""
-    try:
-        import jinja2
-    except ImportError:
-        return
-    compiled: dict[tuple[object, ...], Any] = {}
-    compile_template: Any = jinja2.Environment.compile
+    with suppress(ImportError):
+        from jinja2 import Environment
 
-    def compile_once(environment: jinja2.Environment, *source: object) -> Any:
-        if source not in compiled:
-            compiled[source] = compile_template(environment, *source)
-        return compiled[source]
+        made: dict[object, Any] = {}
+        compiled: Any = Environment.compile
 
-    jinja2.Environment.compile = compile_once  # type: ignore[method-assign, assignment]
+        def compile_once(*source: Any) -> Any:
+            return made.get(source[1:]) or made.setdefault(source[1:], compiled(*source))
+
+        mock.patch.object(Environment, "compile", compile_once).start()
 
 
 def blocked(cases: Mapping[str, Sequence[str]]) -> int:

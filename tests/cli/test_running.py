@@ -59,17 +59,3 @@ def test_ctrl_c_while_modules_are_loaded_ends_the_command() -> None:
         main()
 
     assert status_of(forked(run)) == 130
-
-
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        ("init --for fables", "--for 'fables' is not short-text, records, "),
-        ("init --ignore case", "--ignore 'case' is not numbers or marks"),
-        ("add . --extract-timeout 0", "--extract-timeout 0 is not above 0 and at most 1,000,000"),
-        ("clusters --max-size 1", "--max-size 1 is below 2, "),
-        ("query --text a --threshold 80", "--threshold 80 is not above 0 and at most 1; did you"),
-    ],
-)
-def test_an_error_names_an_option_by_its_flag(command: Command, line: str, says: str) -> None:
-    assert command.fails(*line.split(), status=2).startswith(says)

@@ -134,17 +134,6 @@ PROGRAMS = st.builds(
         ("trash", []),
     ],
 )
-@example(  # the copy that stays is exchanged with another file
-    threshold="1",
-    program=[
-        ("write", "d/a/1.txt", P),
-        ("write", "d/a/2.txt", P),
-        ("write", "d/b/1.txt", Q),
-        ("add", ".", "d", []),
-        ("exchange", "d/a/1.txt", "d/b/1.txt"),
-        ("drop_list", "d", "1", []),
-    ],
-)
 @example(  # the first copy is in a bin
     threshold="1",
     program=[
@@ -158,39 +147,6 @@ PROGRAMS = st.builds(
         ("decide", "drop", [1]),
         ("decisions", False),
         ("trash", []),
-    ],
-)
-@example(  # a copy is a hard link
-    threshold="1",
-    program=[
-        ("write", "d/a/1.txt", P),
-        ("hard_link", "d/b/1.txt", "d/a/1.txt"),
-        ("add", ".", "d", []),
-        ("decide", "drop", [1]),
-        ("trash", []),
-        ("drop_list", ".", "1", []),
-    ],
-)
-@example(  # one file is added from two directories
-    threshold="1",
-    program=[
-        ("write", "d/a/1.txt", P),
-        ("add", "d", "d", []),
-        ("add", ".", "d", []),
-        ("drop_list", ".", "1", []),
-    ],
-)
-@example(  # a dropped copy is gone, and the kept one takes its name
-    threshold="1",
-    program=[
-        ("write", "d/a/1.txt", P),
-        ("write", "d/a/2.txt", P),
-        ("add", ".", "d", []),
-        ("decide", "drop", [1]),
-        ("remove", "d/a/2.txt"),
-        ("rename", "d/a/1.txt", "d/a/2.txt"),
-        ("sync", ".", "d", []),
-        ("decisions", False),
     ],
 )
 def test_a_text_of_a_deleted_file_is_left_in_another(threshold: str, program: list[Step]) -> None:
