@@ -38,9 +38,6 @@ def columns_of(kind: Any, *others: str) -> dict[str, type]:
 WEIGHTED: Columns = {"weighted": float, "weighted_share": float}
 MATCH: Columns = columns_of(model.Match)
 PAIR: Columns = columns_of(model.Pair, *WEIGHTED)
-_STORED = ("a", "b", "similarity", "exact", "estimate", "identical", "same_text")
-STORED_PAIR: Columns = {name: PAIR[name] for name in _STORED}
-"""The columns of pages and of Spark."""
 MEMBER: Columns = {
     "cluster": int,
     "key": str,
@@ -69,9 +66,6 @@ class Block:
     """
 
     columns: Mapping[str, Sequence[Any]]
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values()), ()))
 
     def __getitem__(self, name: str) -> Sequence[Any]:
         return self.columns[name]

@@ -225,13 +225,11 @@ def with_passages(request: options.SettingsOptions) -> options.SettingsOptions:
 
     A request that says which passages, or that no contents are kept, stays as it is.
     """
-    programs = PURPOSES.get(request.kind.purpose or "", ("", 0))[0].startswith("code:")
-    if not programs or request.shape.passages is not None or request.content is False:
-        return request
-    shingle = request.shingles.shingle
-    if shingle is not None and not shingle.startswith("code:"):
-        return request
-    return groups.replaced(request, passages=PASSAGES_OF_PROGRAMS)
+    is_open = request.shape.passages is None and request.content is not False
+    shingle = request.shingles.shingle or "code:"
+    if request.kind.purpose == "programs" and is_open and shingle.startswith("code:"):
+        return groups.replaced(request, passages=PASSAGES_OF_PROGRAMS)
+    return request
 
 
 def resolve(request: options.SettingsOptions) -> Settings:

@@ -19,7 +19,7 @@ import numpy as np
 from lshdb import options
 from lshdb.apps.review import drawing
 from lshdb.apps.review.decisions import Verdicts, read_verdicts
-from lshdb.columns import PAIR, STORED_PAIR, WEIGHTED
+from lshdb.columns import PAIR, WEIGHTED
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options
@@ -441,7 +441,7 @@ class Listing:
         verdicts, threshold = self.verdicts, self.survey.threshold
         if isinstance(item, Pair):
             return {
-                **{name: getattr(item, name) for name in STORED_PAIR},
+                **{name: getattr(item, name) for name in PAIR},
                 "a_decided": verdicts.of_key.get(item.a),
                 "b_decided": verdicts.of_key.get(item.b),
                 "different": verdicts.apart(item.a, item.b),

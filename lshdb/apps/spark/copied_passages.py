@@ -24,14 +24,14 @@ from lshdb.apps.passages.winnowing import fingerprints as winnowed
 from lshdb.apps.spark import candidates, clustering, frame_documents, sketching, verifying
 from lshdb.apps.spark.counts import LIMITS, Counts
 from lshdb.apps.spark.options import SparkDedupOptions, SparkOptions, SparkPassagesOptions
-from lshdb.columns import STORED_PAIR
+from lshdb.columns import PAIR
 from lshdb.errors import limits_to
 from lshdb.taking import takes
 from lshdb.text import arrays
 from lshdb.text import shingling as shingling_
 
 _SCHEMA = frame_documents.schema_of(PASSAGE_PAIR)
-_COPIED = {name: kind for name, kind in {**STORED_PAIR, **COPIED}.items() if name != "estimate"}
+_COPIED = {name: kind for name, kind in {**PAIR, **COPIED}.items() if name != "estimate"}
 
 
 @takes(SparkOptions)

@@ -19,7 +19,7 @@ from lshdb.apps.spark import frame_documents, sketching
 from lshdb.apps.spark.candidates import candidate_pairs
 from lshdb.apps.spark.counts import LIMITS
 from lshdb.apps.spark.options import SparkDedupOptions, SparkPairsOptions, SparkRuleOptions
-from lshdb.columns import STORED_PAIR
+from lshdb.columns import PAIR
 from lshdb.search.similarity import (
     check_numbers,
     estimates,
@@ -103,7 +103,7 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkDedupOpti
         }
         return pa.RecordBatch.from_pydict(columns, to_arrow_schema(schema))
 
-    schema = frame_documents.schema_of(STORED_PAIR)
+    schema = frame_documents.schema_of(PAIR)
     candidates = candidate_pairs(
         sketching.bands(signatures),
         settings,
