@@ -28,7 +28,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers import FORGED_TEXTS, Command, database_of, set_families, text_families
+from helpers import FORGED_TEXTS, Command, database_of, finish, set_families, text_families
 from measure.torture import cluster
 
 import lshdb
@@ -774,12 +774,12 @@ def test_spark_submit_runs_the_same_commands(tmp_path: Path) -> None:
 
 
 def test_without_pyspark_the_command_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "pyspark.py").write_text("raise ImportError('not here')")
-    run = Command(tmp_path, {"PYTHONPATH": str(tmp_path)})
-    reason = run.fails("spark-dedup", "in", "out")
-    assert reason == "Spark is not installed: pip install '.[spark]' in a clone of lshdb"
-    bare = Command(tmp_path, {"PATH": str(tmp_path), "JAVA_HOME": "", "PYTHONPATH": ""})
-    assert bare.fails("spark-dedup", "in", "out").startswith("Spark needs Java 17 or newer")
+    says = Command(tmp_path).without("pyspark", "spark-dedup", "in", "out")
+    assert says == "lshdb: Spark is not installed: pip install '.[spark]' in a clone of lshdb\n"
+    # By the installed command: in the process of the tests Java runs.
+    bare = Command(tmp_path, {"PATH": str(tmp_path), "JAVA_HOME": ""})
+    status, said = finish(bare.start("spark-dedup", "in", "out", stderr=-1))
+    assert (status, said.startswith("lshdb: Spark needs Java 17 or newer")) == (1, True), said
 
 
 # copied passages
