@@ -255,7 +255,8 @@ def test_what_may_not_be_read_or_written(command: Command, database: Path) -> No
                 return command.fails(*arguments)
 
         assert reason("query", "-d", "directory/x.db", "--text", "a").endswith("permission denied")
-        assert reason("init", "-d", "sealed/new.db").startswith("sealed/new.db cannot be opened: ")
+        missing = "there is no such file, and its directory may not be written"
+        assert reason("init", "-d", "sealed/new.db") == f"sealed/new.db cannot be opened: {missing}"
         database.chmod(0)
         assert reason("info") == "lsh.db cannot be opened: permission denied"
         database.chmod(0o400)

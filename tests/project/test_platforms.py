@@ -58,7 +58,10 @@ check -d copy.db --deep"""
 
 
 def test_commands_do_without_what_only_posix_has(tmp_path: Path) -> None:
-    """Among them adding in worker processes, which lack it, too."""
+    """Among them adding in worker processes, which lack it, too.
+
+    In Python of its own: it loses what it lacks when it starts.
+    """
     made = {"sitecustomize.py": LACKING, "run.py": RUN, "notes/.gitignore": "deep/*.log\n"}
     made |= dict.fromkeys(("notes/a.txt", "notes/deep/b.txt", "notes/deep/c.log"), TEXT * 3)
     rows = [{"id": f"é{i}", "text": " ".join([TEXT, str(i // 2)] * 40)} for i in range(1_000)]

@@ -90,15 +90,6 @@ def test_where_the_file_may_not_be_written_it_is_named_and_not_its_log(command: 
     assert reason == "lsh.db cannot be written: the file or its directory is read-only"
 
 
-@needs_linux
-def test_a_new_file_in_a_directory_that_may_not_be_written(command: Command) -> None:
-    command.path("sealed").mkdir(0o500)
-    with unprivileged():
-        reason = command.fails("init", "-d", "sealed/new.db")
-    missing = "there is no such file, and its directory may not be written"
-    assert reason == f"sealed/new.db cannot be opened: {missing}"
-
-
 def test_files_may_no_longer_be_opened(command: Command) -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     opened: list[int] = []

@@ -447,6 +447,7 @@ def test_the_hook_of_pre_commit(repository: Repository) -> None:
 
 
 def test_the_action_writes_sarif_and_fails(repository: Repository, tmp_path: Path) -> None:
+    """By Bash, as GitHub runs the step."""
     action = yaml.safe_load((ROOT / "action.yml").read_text())
     (step,) = [step for step in action["runs"]["steps"] if step.get("id") == "gate"]
     given = {"SINCE": "HEAD~1", "BASELINE": "accepted.jsonl"}
