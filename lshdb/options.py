@@ -527,7 +527,8 @@ class AddManyOptions(Options):
     def __post_init__(self) -> None:
         if self.on_similar == "skip" and self.on_conflict != "replace":
             raise UsageError(
-                f"on_conflict {self.on_conflict} cannot be combined with on_similar skip"
+                f"on_conflict {self.on_conflict} cannot be combined with skip, which leaves out "
+                "similar documents"
             )
 
 

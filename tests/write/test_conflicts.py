@@ -113,7 +113,7 @@ def test_replace_counts_no_conflicts_of_files(tmp_path: Path) -> None:
 def test_it_is_no_choice_among_similar_documents(tmp_path: Path) -> None:
     with (
         lshdb.open(tmp_path / "a.db") as database,
-        pytest.raises(lshdb.UsageError, match="on_conflict keep cannot be combined"),
+        pytest.raises(lshdb.UsageError, match="on_conflict keep cannot be combined with skip"),
     ):
         database.add_many([], on_conflict="keep", on_similar="skip")
 
@@ -128,6 +128,9 @@ def test_at_the_command_line(command: Command) -> None:
         "added 0, updated 0, unchanged 1, failed 0",
         "kept 1 document that has another content or metadata in an input: a.txt",
     ]
+    done = command("add", "a.txt", "--on-conflict", "keep", "--on-similar", "skip")
+    assert done.status == 2
+    assert "--on-conflict keep cannot be combined with skip" in done.err
     refused = command("add", "a.txt", "--on-conflict", "error")
     assert (refused.status, refused.err.splitlines()) == (
         1,
