@@ -31,8 +31,9 @@ _MEANT = {
     "update": "lshdb add PATH, or lshdb sync for folders",
     "merge": "lshdb add -d ALL.db ONE.db TWO.db",
     "stats": "lshdb info",
+    "buckets": 'lshdb sql "SELECT * FROM buckets"',
 }
-"""What does the work of commands that other tools have."""
+"""What does the work of commands that other tools have, or that lshdb had."""
 _ARGUMENTS = "lshdb.arguments"
 _UsageError: Any = typer.BadParameter.__base__
 """Of wrong options and arguments; typer names it in another module in each version."""

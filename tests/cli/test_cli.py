@@ -335,6 +335,7 @@ def open_files(pid: int | None) -> list[str]:
         (["delete", "a"], "No such command 'delete'; try lshdb remove KEY"),
         (["merge", "x.db"], "No such command 'merge'; try lshdb add -d ALL.db ONE.db TWO.db"),
         (["stats"], "No such command 'stats'; try lshdb info"),
+        (["buckets"], "No such command 'buckets'; try lshdb sql"),
         (["info", "x.db"], "x.db is a database: give it as -d x.db"),
         (["pairs", "-d", "x.db", "x.db"], "x.db is a database: give it as -d x.db"),
     ],
