@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from helpers import Command
 
 import lshdb
+from lshdb.options import OrderOptions
+from lshdb.read.keeping import in_order, is_descending, rank
 
 TEXT = "the quick brown fox jumps over the lazy dog"
 # clusters, a review and dedup
@@ -142,3 +145,26 @@ def test_a_link_to_a_file_is_where_the_file_is(folder: Command) -> None:
     folder.path("archive/b.txt").symlink_to("../inbox/a.txt")
     inputs = ["archive/sub", "archive/b.txt", "--format", "text"]
     assert folder.done("dedup", *inputs, "--keep-in", "inbox").lines[0].endswith("archive/b.txt")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"keep": "newest"}, {"keep": "oldest"}, {"keep_max": "n"}, {"keep_min": "n"}],
+    ids=str,
+)
+def test_what_has_no_value_to_order_by_comes_last(options: dict[str, Any]) -> None:
+    order, values = OrderOptions(**options), [3, None, 1, None, 2]
+    ranks = [
+        rank(
+            order,
+            number=n,
+            size=None,
+            path="",
+            modified=value,
+            field_rank=None if value is None else bytes([value]),
+        )
+        for n, value in enumerate(values)
+    ]
+    descending = is_descending(order)
+    found = in_order(ranks, range(5), descending=descending)
+    assert found == [*([0, 4, 2] if descending else [2, 4, 0]), 1, 3]
