@@ -115,7 +115,7 @@ def run(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
     """Run a command in this process."""
     from lshdb.cli.running import open_streams
 
-    streams = sys.stdin, sys.stdout, sys.stderr
+    streams, on_interrupt = (sys.stdin, sys.stdout, sys.stderr), signal.getsignal(signal.SIGINT)
     outputs = [io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2)]
     source = TemporaryFile()  # noqa: SIM115  # a file: commands ask what kind of file it is
     source.write(stdin)
@@ -136,6 +136,7 @@ def run(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
     finally:
         sys.stdin.close()
         sys.stdin, sys.stdout, sys.stderr = streams
+        signal.signal(signal.SIGINT, on_interrupt)  # which a command sets
     out, err = (output.buffer.getvalue().decode("utf-8", "replace") for output in outputs)
     return Ended(out, err, status, defect or fault_in(out, err, status))
 
