@@ -33,3 +33,12 @@ def test_the_root_is_beside_the_file_unless_it_says_another(
         connection.execute("UPDATE settings SET root = ?", (root,))
     with lshdb.open(path) as db:
         assert store_of(db).root == os.path.normpath(path.resolve().parent / below)
+
+
+def test_the_bytes_of_tables_are_those_of_the_file(path: Path) -> None:
+    database_of(path, ((f"d{number}", "some words " * number) for number in range(90))).close()
+    with lshdb.open(path) as db:
+        store = store_of(db)
+        if (sizes := store.table_bytes()) is not None:  # of an SQLite with dbstat
+            assert sum(sizes.values()) + store.free_bytes() == path.stat().st_size
+            assert [*sizes.values()] == sorted(sizes.values(), reverse=True)
