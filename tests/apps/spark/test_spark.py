@@ -11,6 +11,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -116,7 +117,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         if not MEASURED:
             without = cluster.python_without_lshdb(directory / "python")
             patch.setenv("PYSPARK_PYTHON", str(without))
+        interrupted = signal.getsignal(signal.SIGINT)
         with session(MASTER, conf) as started:
+            signal.signal(signal.SIGINT, interrupted)  # Spark has its own, also once it has ended
             if not MEASURED:
                 started.sparkContext.addPyFile(str(cluster.package(directory / "lshdb.zip")))
             yield started
