@@ -11,6 +11,7 @@ schema.sql, all other SQL of the core in statements, except pragmas, BEGIN, COMM
     store          writes documents, decisions and the settings; lookups reads everything
     index, parts   writes signatures and bands; the door for other parts, which apps have
     late           the band rows of a large addition, written when its documents are
+    snapshot       what apps read of a file at one moment: a door that lookups is
     readonly_sql   runs a user's SELECT, or condition on documents
     functions      SQL functions such as lsh_similarity, for any connection
     backup         copies a file in use
@@ -19,5 +20,5 @@ schema.sql, all other SQL of the core in statements, except pragmas, BEGIN, COMM
     partial_files  files that take their names when complete; what killed runs left of them
 
 Doors: backup, connection, guard, index, late, location, lookups, partial_files, parts,
-readonly_sql, rows, schema, spool, sqlite_errors, statements, store.
+readonly_sql, rows, schema, snapshot, spool, sqlite_errors, statements, store.
 """

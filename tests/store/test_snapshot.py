@@ -1,4 +1,4 @@
-"""A toy app reads a file as it is at one moment."""
+"""A toy app reads a file as it is at one moment, through the door for that."""
 
 from pathlib import Path
 
@@ -8,10 +8,10 @@ import lshdb
 from lshdb.database import store_of
 from lshdb.options import ConditionOptions
 from lshdb.sketch.banding import bucket_codes, bucket_keys
-from lshdb.store.lookups import StoreReader
+from lshdb.store.snapshot import Snapshot
 
 
-def longest(snapshot: StoreReader) -> tuple[str, int]:
+def longest(snapshot: Snapshot) -> tuple[str, int]:
     """The key of the longest text, and how many documents are in its buckets."""
     keys = dict[int, str]()
     for doc_ids, some in snapshot.all_keys():

@@ -27,7 +27,7 @@ from lshdb.groups import replaced
 from lshdb.options import AddManyOptions, ClustersOptions, ConditionOptions, PairsOptions
 from lshdb.read import paths
 from lshdb.sketch.settings import Settings
-from lshdb.store.lookups import StoreReader
+from lshdb.store.snapshot import Snapshot
 from lshdb.store.store import Store
 from lshdb.write.add import add_documents, chosen_ids
 from lshdb.write.temporary import temporary_store
@@ -204,7 +204,7 @@ class _Unit:
 
     name: str
     collection: Collection
-    reader: StoreReader
+    reader: Snapshot
     ids: dict[str, int]
     is_old: bool
 
