@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import oracles
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lshdb.text.hashing import LONGEST_CHAINED, PADDING, constants, span_hash
+from lshdb.text.hashing import LONGEST_CHAINED, PADDING, constants, secret_seed, span_hash
 
 MASK64 = (1 << 64) - 1
 SECRET = (1 << 63) + 1
@@ -50,6 +52,13 @@ def test_windows_are_the_spans_at_every_byte(width: int, seed: int) -> None:
     got = span_hash(seed, "x").windows(text + b"\xff" * PADDING, starts, counts, width)
     first = [0, 1, 2, *range(20, last)]
     assert got.tolist() == [oracles.span_hash(text[i : i + width], seed, "x") for i in first]
+
+
+@pytest.mark.parametrize("octet", [b"\x00", b"\xff"])
+def test_the_secret_seed_is_above_the_seeds_of_files_and_has_64_bits(octet: bytes) -> None:
+    with mock.patch("os.urandom", lambda size: octet * size):
+        seed = secret_seed.__wrapped__()
+    assert 1 << 63 <= seed <= MASK64
 
 
 @given(SEEDS, st.lists(st.integers(-(1 << 63), (1 << 63) - 1)))
