@@ -88,8 +88,8 @@ FILTERS = {"decisions": "lshdb.apps.review.decisions:Decided"}
 OF_OPTIONS = {"files": "lshdb.apps.review.cli.proving:print_dropped"}
 """What does the work of options that commands of the core have."""
 DATABASES = {
-    "documents": "lshdb.apps.merging.merging:merged",
-    "settings": "lshdb.apps.merging.merging:first_settings",
+    "documents of a database": "lshdb.apps.merging.merging:merged",
+    "settings of a database": "lshdb.apps.merging.merging:first_settings",
 }
 """What adds other databases; and the settings that a new database takes from them."""
 MERGED = {"decisions": "lshdb.apps.review.storing_decisions:merged"}

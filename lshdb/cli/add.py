@@ -130,7 +130,7 @@ def _opened_like(file: DatabaseFile, paths: Sequence[str], root: FileName | None
             + f", nor are {len(inputs) - 1:,} more" * (len(inputs) > 1)
         )
     databases = [*filter(File.is_database, inputs)]
-    source = databases and offers.offered(offers.DATABASES, "settings")(
+    source = databases and offers.offered(offers.DATABASES, "settings of a database")(
         databases, running.timeout()
     )
     if not source:

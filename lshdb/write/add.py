@@ -199,7 +199,7 @@ def add_files(
             return
         for is_merged, of_kind in itertools.groupby(files, File.is_database):
             if is_merged:
-                merge = offers.offered(offers.DATABASES, "documents")
+                merge = offers.offered(offers.DATABASES, "documents of a database")
                 yield from merge(job, session, of_kind, options)
             else:
                 yield from add(job, session.of_files(of_kind))

@@ -20,7 +20,7 @@ from lshdb.errors import LshdbError, UsageError
 from lshdb.offers import METHODS as METHODS_OF_APPS
 from lshdb.offers import app_of, is_there
 
-MADE_WITH: Final = lshdb.Sketching.foreign("x", 128)
+MADE_WITH: Any = lshdb.Sketching.foreign("x", 128) if is_there("signatures") else None
 LANES: Final = np.zeros((1, 128), dtype="u4")
 GOOD: Final[dict[str, dict[str, Any]]] = {
     "open": {"path": "x.db"},

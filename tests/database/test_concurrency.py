@@ -222,6 +222,7 @@ def test_a_forked_process_that_ends_leaves_the_log_of_its_parent(path: Path) -> 
     assert inspection.rows(path, "PRAGMA integrity_check") == [("ok",)]
 
 
+@pytest.mark.app("merging")
 @pytest.mark.filterwarnings("ignore::lshdb.FailureWarning")
 def test_a_walk_over_the_own_database_leaves_its_locks(path: Path) -> None:
     """A process that closes a file by whatever handle has no SQLite locks on it any more."""

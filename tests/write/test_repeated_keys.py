@@ -93,6 +93,7 @@ def test_the_command_names_what_repeats(command: Command) -> None:
     assert done.err == "added 1,000, updated 0, unchanged 0, failed 0\n"
 
 
+@pytest.mark.app("merging")
 def test_a_key_of_a_file_and_of_an_added_database_is_one_key(command: Command) -> None:
     command.write("a.jsonl", [{"id": "a", "text": "the fox and the grapes"}])
     command.write("b.jsonl", [{"id": "a", "text": "the ant and the dove"}])

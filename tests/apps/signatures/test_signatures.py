@@ -16,6 +16,8 @@ from helpers import Command, database_of
 
 import lshdb
 from lshdb import Database, Sketching
+from lshdb.apps.signatures.signature_sets import check_comparable
+from lshdb.errors import SettingsMismatch
 
 TEXTS = helpers.text_families(seed=11, families=12, copies=3, words=60, most_edits=8)
 NAME = "sha1, 128 permutations"
@@ -278,3 +280,11 @@ def test_signatures_alone_say_nothing_of_contents(path: Path) -> None:
         found = [*matches, *db.pairs(), db.compare("a", "b")]
         assert not any(result.identical for result in found)
         assert [cluster.identical for cluster in db.clusters()] == [(False, False)]
+
+
+def test_signatures_of_other_programs_are_not_compared() -> None:
+    made, other = (Sketching.foreign(name, 128) for name in "xy")
+    check_comparable("lsh.db", made, made)
+    says = "lsh.db has shingle foreign:x, and the documents are compared by foreign:y"
+    with pytest.raises(SettingsMismatch, match=says):
+        check_comparable("lsh.db", made, other)
