@@ -262,7 +262,8 @@ def deletions(cases: Mapping[str, Sequence[str]]) -> int:
             if len(gone) == len(APPS):
                 shutil.rmtree(package / "apps")
             command = [sys.executable, "-P", __file__, *gone]
-            done = subprocess.run(command, env={**os.environ, "PYTHONPATH": copy})
+            paths = os.pathsep.join((copy, os.path.dirname(os.path.abspath(__file__))))
+            done = subprocess.run(command, env={**os.environ, "PYTHONPATH": paths})
         print(
             f"without {name} ({len(gone)}): {'fails' if done.returncode else 'works'}", flush=True
         )
