@@ -3,7 +3,7 @@
 # fmt: off
 
 __version__: str
-__all__ = ['Admission', 'Similar', 'Change', 'Comparison', 'Passage', 'Rename', 'SharedBucket', 'DecidedRow', 'DroppedRow', 'SyncChange', 'SyncReport', 'Deduplicated', 'dedup', 'Measured', 'MeasuredRecall', 'CommonPassage', 'CopiedPassage', 'PassagePair', 'Passages', 'Source', 'PassageResults', 'Decision', 'SignatureSet', 'Arrived', 'Service', 'ServiceStats', 'WordMatches', 'Database', 'Busy', 'ColumnWarning', 'ContentError', 'Cut', 'DamagedFile', 'FailureWarning', 'IgnoreWarning', 'InputError', 'KeyInUse', 'KeyNotFound', 'LimitWarning', 'LshdbError', 'NoDatabase', 'NotADatabase', 'OtherFormat', 'QueryError', 'ReadOnly', 'SettingsError', 'SettingsMismatch', 'SettingsWarning', 'StoreError', 'UnsafeFile', 'UsageError', 'Limits', 'check', 'Tuned', 'tune', 'CheckReport', 'Problem', 'Restored', 'restore_backup', 'AddReport', 'Bucket', 'Cluster', 'Document', 'Failure', 'Info', 'Match', 'Pair', 'Reindexed', 'StoredDocument', 'open', 'Matches', 'Results', 'SqlRows', 'Construction', 'Settings', 'Sketching', 'register_functions', 'Shingling']
+__all__ = ['Admission', 'Similar', 'Change', 'Comparison', 'Passage', 'Rename', 'SharedBucket', 'DecidedRow', 'DroppedRow', 'SyncChange', 'SyncReport', 'Deduplicated', 'dedup', 'Measured', 'MeasuredRecall', 'CommonPassage', 'CopiedPassage', 'PassagePair', 'Passages', 'Source', 'PassageResults', 'Restored', 'restore_backup', 'Decision', 'SignatureSet', 'Arrived', 'Service', 'ServiceStats', 'WordMatches', 'Database', 'Busy', 'ColumnWarning', 'ContentError', 'Cut', 'DamagedFile', 'FailureWarning', 'IgnoreWarning', 'InputError', 'KeyInUse', 'KeyNotFound', 'LimitWarning', 'LshdbError', 'NoDatabase', 'NotADatabase', 'OtherFormat', 'QueryError', 'ReadOnly', 'SettingsError', 'SettingsMismatch', 'SettingsWarning', 'StoreError', 'UnsafeFile', 'UsageError', 'Limits', 'check', 'Tuned', 'tune', 'CheckReport', 'Problem', 'AddReport', 'Bucket', 'Cluster', 'Document', 'Failure', 'Info', 'Match', 'Pair', 'Reindexed', 'StoredDocument', 'open', 'Matches', 'Results', 'SqlRows', 'Construction', 'Settings', 'Sketching', 'register_functions', 'Shingling']
 from lshdb.apps.compare.admission import Admission
 from lshdb.apps.compare.admission import Similar
 from lshdb.apps.compare.model import Change
@@ -25,6 +25,8 @@ from lshdb.apps.passages.model import PassagePair
 from lshdb.apps.passages.model import Passages
 from lshdb.apps.passages.model import Source
 from lshdb.apps.passages.passage_results import PassageResults
+from lshdb.apps.repair.restoring import Restored
+from lshdb.apps.repair.restoring import restore_backup
 from lshdb.apps.review.decisions import Decision
 from lshdb.apps.signatures.model import SignatureSet
 from lshdb.apps.service.arrivals import Arrived
@@ -61,8 +63,6 @@ from lshdb.maintain.choices import Tuned
 from lshdb.maintain.choices import tune
 from lshdb.maintain.findings import CheckReport
 from lshdb.maintain.findings import Problem
-from lshdb.maintain.restoring import Restored
-from lshdb.maintain.restoring import restore_backup
 from lshdb.model import AddReport
 from lshdb.model import Bucket
 from lshdb.model import Cluster

@@ -85,8 +85,13 @@ COMMANDS: dict[str, dict[str, Command]] = {
 """Every command, under the heading of `lshdb --help`."""
 FILTERS = {"decisions": "lshdb.apps.review.decisions:Decided"}
 """What makes a search.pair_filters.PairFilter, by the part of a file that it reads."""
-OF_OPTIONS = {"files": "lshdb.apps.review.cli.proving:print_dropped"}
-"""What does the work of options that commands of the core have."""
+OF_OPTIONS = {
+    "files": "lshdb.apps.review.cli.proving:print_dropped",
+    "repair": "lshdb.apps.repair.repairing:repaired",
+    "conclusion": "lshdb.apps.repair.cli.concluding:conclusion",
+    "restore": "lshdb.apps.repair.cli.restoring:restore",
+}
+"""What does the work of options that the core has."""
 DATABASES = {
     "documents of a database": "lshdb.apps.merging.merging:merged",
     "settings of a database": "lshdb.apps.merging.merging:first_settings",
@@ -138,6 +143,7 @@ _NAMES = {
     "lshdb.apps.measuring.model": "Measured MeasuredRecall",
     "lshdb.apps.passages.model": "CommonPassage CopiedPassage PassagePair Passages Source",
     "lshdb.apps.passages.passage_results": "PassageResults",
+    "lshdb.apps.repair.restoring": "Restored restore_backup",
     "lshdb.apps.review.decisions": "Decision",
     "lshdb.apps.signatures.model": "SignatureSet",
     "lshdb.apps.service.arrivals": "Arrived",
@@ -154,7 +160,6 @@ _NAMES = {
     "lshdb.maintain.check": "check",
     "lshdb.maintain.choices": "Tuned tune",
     "lshdb.maintain.findings": "CheckReport Problem",
-    "lshdb.maintain.restoring": "Restored restore_backup",
     "lshdb.model": """
         AddReport Bucket Cluster Document Failure Info Match Pair Reindexed StoredDocument
     """,

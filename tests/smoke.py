@@ -56,7 +56,9 @@ COMMANDS = (
     ("tune", "", "lshdb reindex"),
     ("measure", "measuring", "recall"),
     ("check", "", "is whole: 2 documents"),
+    ("check --repair", "repair", "is whole: 2 documents"),
     ("backup copy.db", "", "copy.db made"),
+    ("backup --restore copy.db", "repair", "restored from copy.db"),
     ("reindex --threshold 0.6", "", "reindexed: finds texts that share 60%"),
     ("compare texts/a.txt texts/b.txt", "compare", "similarity"),
     ("dedup rows.jsonl -o kept.jsonl", "dedup", "kept 1, dropped 1"),
@@ -77,7 +79,11 @@ COMMANDS = (
 """Commands in their order, with + for blanks in a word; the app of each, and what it prints."""
 
 
-OFFERED = {line for line, app, _ in COMMANDS if app and line.startswith(("init", "add", "pairs"))}
+OFFERED = {
+    line
+    for line, app, _ in COMMANDS
+    if app and line.startswith(("init", "add", "pairs", "check", "backup"))
+}
 """Commands of the core with what an app offers."""
 
 

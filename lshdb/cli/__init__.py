@@ -12,5 +12,5 @@ for each command, of its name (app lists them), and what they share:
     similar, pages, on_spark    what commands share that compare, that draw pages, on Spark
     messages   notes, warnings and the bar of a long job; files writes whole files or none
 
-Doors: app, documents, files, messages, options, parameters, results, running, similar.
+Doors: app, check, documents, files, messages, options, parameters, results, running, similar.
 """

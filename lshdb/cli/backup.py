@@ -5,11 +5,9 @@ from typing import Annotated
 
 import typer
 
-import lshdb
-from lshdb.cli import messages, running
+from lshdb import offers
+from lshdb.cli import messages
 from lshdb.cli.options import DatabaseFile
-from lshdb.errors import UsageError
-from lshdb.formatting import counted
 from lshdb.groups import Option
 from lshdb.options import BackupOptions
 
@@ -36,14 +34,8 @@ def backup(
 
     Example: lshdb backup -d code.db monday.db
     """
-    if restore and options.replace:
-        raise UsageError("--replace is for a copy: --restore always replaces the database")
     if restore:
-        restored = lshdb.restore_backup(
-            target, file.db, timeout=running.timeout(), progress=options.progress
-        )
-        documents = counted(restored.documents, "document")
-        messages.message(f"{file.db} restored from {target}: {documents}")
+        offers.offered(offers.OF_OPTIONS, "restore")(target, file.db, options)
         return
     with file.reading() as database:
         database.backup(target, options)

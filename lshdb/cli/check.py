@@ -4,6 +4,7 @@ from dataclasses import astuple
 from pathlib import Path
 
 import lshdb
+from lshdb import offers
 from lshdb.cli import messages, results, running
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.columns import Columns, columns_of
@@ -37,31 +38,24 @@ def check(*, file: DatabaseFile, options: RepairOptions, form: Form) -> bool:
             for problem in report.problems
         )
         results.write_results(_PROBLEM, problems, form, shown=shown)
-    (messages.message if report.ok else messages.warn)(_conclusion(file.db, report, options.repair))
+    concluded = offers.offered(offers.OF_OPTIONS, "conclusion") if options.repair else conclusion
+    (messages.message if report.ok else messages.warn)(concluded(file.db, report))
     return not report.ok
 
 
-def _conclusion(db: Path, report: findings.CheckReport, repair: bool) -> str:
+def conclusion(db: Path, report: findings.CheckReport, advice: str = "", written: str = "") -> str:
+    """The last line of a check, with what to do about problems that remain.
+
+    `written` says how many rows a repair has written.
+    """
     checked = f"{report.documents:,} documents and {report.bands:,} band rows"
     if not report.problems:
         return f"{db} is whole: {checked}"
-    counts = [f"{table} {count:,}" for table, count in report.repairs.items()]
-    written = f" (rows written: {', '.join(counts)})" if counts else ""
-    if report.ok:
-        return f"{db} was repaired, and is whole{written}"
-    places = report.remaining
-    if examining.DAMAGED in places:
+    if examining.DAMAGED in report.remaining:
         advice = (
             f"{RESTORE}, or save what can be read with the sqlite3 shell's "
             ".recover into a new file, and lshdb check --deep --repair that"
         )
-    elif not repair:
-        advice = f"{checked} were looked at; --repair repairs what it can"
-    elif places.keys() & {examining.SCHEMA, examining.SETTINGS}:
-        advice = f"nothing is repaired; {RESTORE}, or drop what others have added"
-    elif examining.DIGEST in places:  # as long as they are there, their digests are believed
-        advice = f"{RESTORE}, or remove those documents and add them again"
-    else:
-        advice = "add those documents again"
-    problems_left = ", ".join(f"{place} {count:,}" for place, count in sorted(places.items()))
-    return f"lshdb: {db} has problems{written}: {problems_left}: {advice}"
+    advice = advice or f"{checked} were looked at; --repair repairs what it can"
+    remaining = ", ".join(f"{place} {count:,}" for place, count in sorted(report.remaining.items()))
+    return f"lshdb: {db} has problems{written}: {remaining}: {advice}"

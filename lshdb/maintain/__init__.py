@@ -1,12 +1,10 @@
-"""Maintenance of the file: check, repair, reindex.
+"""Maintenance of the file: check, reindex, tune.
 
-In: a file, damaged or not. Out: its problems and repairs, or a rebuilt index.
+In: a file, damaged or not. Out: its problems, or a rebuilt index.
 
-    check      `lshdb check`: examines the file; with `repair` it derives values and rows of the
-               index again, in steps, and examines the file after each
+    check      `lshdb check`: examines the file
     examining  looks for problems in one pass
-    findings   a problem, a repair, and the report
-    restoring  puts a backup in the place of a database
+    findings   a problem, and the report
     reindex    rebuilds the index, for another threshold or shape or a repair
 
 Doors: analysis, check, choices, examining, findings, reindex, resolve, sampling.

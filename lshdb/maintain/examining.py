@@ -16,7 +16,7 @@ import numpy as np
 from lshdb import errors, offers
 from lshdb.json_text import dumps
 from lshdb.keys import key_fault
-from lshdb.maintain.findings import Problem
+from lshdb.maintain.findings import CheckReport, Problem
 from lshdb.progress import Progress
 from lshdb.read.metadata import from_json
 from lshdb.sketch import signing
@@ -33,8 +33,6 @@ from lshdb.text.kinds import missing_app
 
 _LISTED = 5
 """Problems of a column that are listed."""
-_DERIVED = {"documents.content", "documents.shingles", "signatures.signature"}
-"""Values that can be derived from a content with the right digest."""
 DAMAGED, SCHEMA, SETTINGS, DIGEST = "file", "sqlite_schema", "settings", "documents.digest"
 """Tables and columns whose problems decide what can be repaired."""
 _CONTENT = None, "a content"
@@ -104,17 +102,12 @@ class Examination:
         connection: to the file, of `connection.audited`.
         deep: whether contents are shingled and signed again.
         progress: called with the documents that were read.
-        repairable: whether the file can be written safely: SQLite finds no damage, and its schema
-            and settings are lshdb's, except parts that can be created.
         settings: those of the file; None if they are invalid.
         documents: how many documents were examined.
-        orphans: the doc_ids of signatures without a document.
-        missing_parts: the parts of the index that the settings name and the file lacks.
-        is_derivable: whether some documents have values that may be derived again.
         problems: the first ones of each table and column.
         counts: how many there are, by their tables and columns.
+        faults: how its schema differs from lshdb's.
         tables: the comparison of bands, and of each part of the index that the file has.
-        differing: the names of those with wrong rows; empty unless all documents were read.
     """
 
     connection: Connection
@@ -122,14 +115,10 @@ class Examination:
     progress: Progress
 
     def __post_init__(self) -> None:
-        self.repairable = True
         self.settings: Settings | None = None
         self.documents = 0
-        self.orphans: list[int] = []
-        self.missing_parts: list[str] = []
-        self.is_derivable = False
+        self.faults: list[schema.Fault] = []
         self.tables = {index.BANDS.name: TableComparison()}
-        self.differing: list[str] = []
         self._rows = self.connection.rows
         self.problems: list[Problem] = []
         self.counts: Counter[str] = Counter()
@@ -143,12 +132,17 @@ class Examination:
         self._apply("the index", self._index(whole))
         self._apply("what apps store", self._of_apps())
 
+    def report(self) -> CheckReport:
+        """What was found; nothing is repaired."""
+        bands, counts = self.tables[index.BANDS.name].stored, dict(self.counts)
+        problems = tuple(self.problems)
+        return CheckReport(self.documents, bands, self.deep, problems, counts, {}, counts)
+
     def _add(self, problem: Problem) -> None:
         """Count a problem, and list the first ones of its table and column."""
         self.counts[problem.table] += 1
         if self.counts[problem.table] <= _LISTED:
             self.problems.append(problem)
-        self.repairable &= problem.table not in (DAMAGED, SETTINGS)
 
     def _apply(self, what: str, rule: Iterable[Problem]) -> bool:
         """Count the problems that a rule finds; return whether it completed."""
@@ -189,11 +183,10 @@ class Examination:
 
     def _schema(self) -> Iterator[Problem]:
         for fault in schema.faults(self.connection):
-            self.repairable &= bool(fault.makes)
+            self.faults.append(fault)
             yield Problem(SCHEMA, "", fault.what, "only what lshdb defines")
         for table, row, *_ in self._rows(sql.BROKEN_REFERENCES):
             if table == "signatures":
-                self.orphans.append(row)
                 what = "a signature without a document"
                 yield Problem("signatures.doc_id", str(row), what, "none")
             else:
@@ -211,7 +204,6 @@ class Examination:
             self.settings = settings
             in_file = {*json.loads(row[-6])}
             for part in parts_of(settings).keys() - in_file:
-                self.missing_parts.append(part)
                 yield Problem(SCHEMA, "", f"table {part} is missing", "only what lshdb defines")
             for part in offers.PARTS:
                 if part in in_file or part in parts_of(settings):
@@ -232,7 +224,6 @@ class Examination:
         for batch in batches(self.connection, settings, contents=bool(self.deep or contents)):
             for problems in batch.problems(deep=self.deep):
                 yield from problems
-                self.is_derivable |= is_derivable(problems)
             for name, compared in self.tables.items():
                 compared.add(batch.rows(name), expected=True)
             self.documents += len(batch.documents)
@@ -255,7 +246,6 @@ class Examination:
                 compared.sum[:] = 1  # as of a virtual table, which is repaired by making it again
         for name, compared in self.tables.items() if whole else ():
             if compared.sum.any():
-                self.differing.append(name)
                 same = compared.stored == compared.expected
                 stored = f"{compared.stored} rows{', some of them wrong' if same else ''}"
                 yield Problem(name, "", stored, f"{compared.expected} rows")
@@ -399,12 +389,6 @@ def batches(
     documents = (record(ExaminedDocument, row) for row in rows)
     for batch in arrays.bounded(documents, ExaminedDocument.size, _BATCH_BYTES):
         yield CheckedBatch(connection, settings, batch)
-
-
-def is_derivable(problems: Iterable[Problem]) -> bool:
-    """Whether values of a document with these problems can be derived from its content."""
-    tables = {problem.table for problem in problems}
-    return bool(tables & _DERIVED) and DIGEST not in tables
 
 
 def _shown(value: object) -> str:

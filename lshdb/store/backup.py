@@ -81,11 +81,7 @@ def copied(
                 contextlib.closing(sqlite3.connect(partial.path, isolation_level=None)) as new,
             ):
                 new.execute("PRAGMA journal_mode = OFF")  # it needs none until it is complete
-                reader.backup(
-                    new,
-                    pages=BLOCK_PAGES,
-                    progress=lambda _, left, total: progress(total - left, total, "pages"),
-                )
+                _copy(reader, new, target, progress)
             yield partial
         finally:
             partial.discard()
@@ -101,12 +97,6 @@ def overwrite(path: Path, source: Path, timeout: float, progress: Progress) -> N
         NotADatabase: another file is there.
         Busy: another process writes to it for longer than the timeout.
     """
-
-    def report(status: int, left: int, total: int) -> None:
-        if status == sqlite3.SQLITE_BUSY:  # Python would try again for ever
-            raise Busy(f"{path} is locked by another process; try again when it has finished")
-        progress(total - left, total, "pages")
-
     try:
         old = connection.connect(path, "create", timeout, whole=False)
     except DamagedFile as error:
@@ -119,4 +109,17 @@ def overwrite(path: Path, source: Path, timeout: float, progress: Progress) -> N
         contextlib.closing(sqlite3.connect(source)) as new,
         old.errors(),
     ):
-        new.backup(old, pages=BLOCK_PAGES, progress=report)
+        _copy(new, old, path, progress)
+
+
+def _copy(
+    source: sqlite3.Connection, copy: sqlite3.Connection, path: Path, progress: Progress
+) -> None:
+    """Copy all pages; Busy if another process writes to the file of the copy, `path`."""
+
+    def report(status: int, left: int, total: int) -> None:
+        if status == sqlite3.SQLITE_BUSY:  # Python would try again for ever
+            raise Busy(f"{path} is locked by another process; try again when it has finished")
+        progress(total - left, total, "pages")
+
+    source.backup(copy, pages=BLOCK_PAGES, progress=report)

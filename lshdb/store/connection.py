@@ -159,7 +159,7 @@ def _check_names(path: Path, real_path: Path, mode: Mode) -> bool:
 
 
 @contextmanager
-def audited(path: Path, timeout: float, *, write: bool) -> Iterator[guard.Connection]:
+def audited(path: Path, timeout: float, *, write: bool = False) -> Iterator[guard.Connection]:
     """Open a file that may be damaged, in one transaction; only what is committed is written.
 
     Its texts may not be UTF-8, and have then lone surrogates.

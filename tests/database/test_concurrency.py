@@ -56,6 +56,7 @@ def repair(path: Path, step: Barrier) -> None:
     assert lshdb.check(path, repair=True).ok
 
 
+@pytest.mark.app("repair")
 @pytest.mark.parametrize("write", [add, repair])
 def test_a_writer_waits_for_another_and_then_goes_on(
     path: Path, write: Callable[[Path, Barrier], None]

@@ -211,6 +211,7 @@ def test_the_page_has_the_digits_of_all_scripts() -> None:
     assert sorted(zero + value for zero in zeros for value in range(10)) == sorted(DIGITS)
 
 
+@pytest.mark.app("repair")
 def test_rows_that_come_later_and_documents_that_go(plain: ModuleType, tmp_path: Path) -> None:
     """Written and removed as docs/format.md says while band rows are missing."""
     texts, path = dict([*collection().items()][-40:]), tmp_path / "plain.db"

@@ -60,6 +60,7 @@ APPS = {
             "words",
             "documents",
             "merging",
+            "repair",
             "programs",
             "passages",
             "records",

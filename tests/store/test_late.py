@@ -81,6 +81,7 @@ def test_a_stream_that_asks_finds_what_it_added_in_buckets(tmp_path: Path) -> No
     assert not any(seen)
 
 
+@pytest.mark.app("repair")
 @pytest.mark.parametrize("steps", [1, 150])
 def test_a_stopped_pass_is_seen_by_nobody_and_completed(
     tmp_path: Path, stopped: Callable[[int], None], steps: int, monkeypatch: pytest.MonkeyPatch
@@ -211,6 +212,7 @@ def test_a_process_forked_meanwhile_keeps_nobody_from_it(pending: Path, ends: st
     outlives.wait()
 
 
+@pytest.mark.app("repair")
 def test_buckets_say_that_rows_are_missing(pending: Path) -> None:
     command = helpers.Command(pending.parent)
     for arguments in (["show", "d190"], ["sql", "select count(*) from Buckets"]):

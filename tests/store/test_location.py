@@ -145,7 +145,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.app("service", "frames")
+@pytest.mark.app("service", "frames", "repair")
 def test_it_is_not_written_by_any_name(tmp_path: Path, path: Path) -> None:
     """openclaw/openclaw issue 144585: a hard link was copied without the log of the first name."""
     command, before = Command(tmp_path), inspection.files(tmp_path)
@@ -300,7 +300,7 @@ def test_the_current_directory_was_deleted(
         assert len(db) == 1
 
 
-@pytest.mark.app("service")
+@pytest.mark.app("service", "repair")
 def test_what_is_no_file(beside: Command) -> None:
     os.mkfifo(beside.path("pipe"))
     listening = socket.socket(socket.AF_UNIX)

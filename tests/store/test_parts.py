@@ -78,6 +78,7 @@ def rows(path: Path) -> list[tuple[int, int]]:
     )
 
 
+@pytest.mark.app("repair")
 def test_the_core_has_a_part_follow_from_the_texts(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -316,7 +316,7 @@ def is_between(path: Path, states: list[dict[str, list[Any]]]) -> bool:
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 
 
-OF_APPS: Final = {"sync": "folders", "decisions": "review", "dedup": "dedup"}
+OF_APPS: Final = {"sync": "folders", "decisions": "review", "repair": "repair", "dedup": "dedup"}
 
 
 @needs_strace

@@ -44,6 +44,7 @@ CHANGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 }
 
 
+@pytest.mark.app("repair")
 @pytest.mark.parametrize("change", CHANGES)
 def test_all_that_open_it_say_the_same(with_free_pages: Command, change: str) -> None:
     path, (change_it, reason) = with_free_pages.path("lsh.db"), CHANGES[change]
@@ -463,7 +464,7 @@ ODD_VALUES: list[tuple[str, str, object]] = [
 ]
 
 
-@pytest.mark.app("review", "passages")
+@pytest.mark.app("review", "passages", "repair")
 @pytest.mark.parametrize(
     ("table", "column", "value"), ODD_VALUES, ids=lambda value: repr(value)[:20]
 )

@@ -1,0 +1,1 @@
+"""What commands of the core print and do for this app."""
