@@ -218,6 +218,7 @@ TABLES = {
 """The parts that a file has whole or not at all, and the app of each. Its folder has the tables in
 NAME.sql, and in `statements` WRITES, by name the texts that write to them (lshdb.store.schema)."""
 SEARCHES = {
+    "distinguish": "lshdb.apps.numbers.numbers:same_numbers",
     "weighted": "lshdb.apps.passages.weights:Prints",
     "records": "lshdb.apps.records.records:Records",
     "containment": "lshdb.apps.passages.lookups:documents_sharing_runs",

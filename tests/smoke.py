@@ -48,6 +48,7 @@ COMMANDS = (
     ("add texts", "", "added 2"),
     ("query texts/a.txt", "", "texts/b.txt"),
     ("pairs", "", "texts/a.txt\ttexts/b.txt"),
+    ("pairs --distinguish numbers", "numbers", "texts/a.txt\ttexts/b.txt"),
     ("pairs --group-by folder", "folders", "texts/a.txt\ttexts/b.txt"),
     ("clusters", "", "member\ttexts/b.txt"),
     ("info", "", "stored"),

@@ -28,7 +28,7 @@ from lshdb.search.cut_notes import clusters_cut
 from lshdb.search.lookup import candidate_ids
 from lshdb.search.pair_filters import PairFilter, filters_of
 from lshdb.search.pair_sample import NO_PAIRS, Drawn, ScoredPairs, draw
-from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids, check_numbers
+from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids
 from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
 from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, Shares, chunks, chunks_of, int_array, runs
@@ -79,8 +79,6 @@ class Join:
             self.max_similarity = self.of_pairs.max_similarity
         self.prefix_filtered = False
         self.exact = self.settings.content and not similar.estimate
-        if similar.distinguish:
-            check_numbers(self.settings)
         self.measure = query.measure_of(self.reader)
         query.check_records(self.settings, similar.estimate, similar.distinguish)
         rows = self.reader.shared_buckets(self.progress) if self.only is None else iter(())
@@ -102,6 +100,9 @@ class Join:
         self.filters: list[PairFilter] = []
         if not self.request.ignore_decisions:
             self.filters = filters_of(self.reader, doc_ids, tolerant=True)
+        if similar.distinguish:
+            filter_of = offers.offered(offers.SEARCHES, "distinguish")(self.settings)
+            self.filters.append(filter_of(self.contents))
         self.estimates = Estimates(
             lambda numbers: self.reader.signatures_of(doc_ids[numbers]), self.same, self.reader
         )
@@ -109,13 +110,7 @@ class Join:
         if self.settings.records:
             self.scorer = self.measure.scorer(self.contents, self.shingles)
         elif self.exact:
-            self.scorer = Exact(
-                self.contents,
-                self.same,
-                self.shingles,
-                self.reader,
-                numbers=similar.distinguish is not None,
-            )
+            self.scorer = Exact(self.contents, self.same, self.shingles, self.reader)
 
     def __len__(self) -> int:
         return len(self.doc_ids)

@@ -27,6 +27,7 @@ from lshdb.progress import Progress
 from lshdb.read.metadata import picked
 from lshdb.search import cut_notes, similarity
 from lshdb.search.lookup import TooManyAtOnce, bucket_members
+from lshdb.search.pair_filters import PairFilter
 from lshdb.sketch import banding, constructions, minhash, signing
 from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import DocumentRow, StoreReader
@@ -438,11 +439,11 @@ def _scored(
     threshold = _threshold(store, query)
     level = np.full(len(batch), threshold)  # to reach, for each query
     exact, sizes = None, (level, level)
+    filter_of = None
     if query.similar.distinguish:
-        similarity.check_numbers(store.settings)
+        filter_of = offers.offered(offers.SEARCHES, "distinguish")(store.settings)
     if containment:
-        numbers = query.similar.distinguish is not None
-        exact = exact_of(store, batch, pairs.doc_ids, len(pairs.query), numbers)
+        exact = exact_of(store, batch, pairs.doc_ids, len(pairs.query))
         query_sizes = batch.signed.shingles
         if batch.stored:
             query_sizes = exact.distinct(np.arange(len(batch)))
@@ -468,22 +469,27 @@ def _scored(
     few = exact is None and len(batch) == 1 and len(pairs.query) <= _FEW_DOCUMENTS
     if query.similar.estimate or not store.settings.content:
         pass
-    elif few and not query.similar.distinguish:
+    elif few and filter_of is None:
         scores = similarity.similarities(store, batch.stored[0], pairs.doc_ids[pairs.document])
         pairs = pairs._replace(similarities=scores)
     else:
-        pairs = _verified(store, query, batch, pairs, exact, level, needed)
+        if exact is None:
+            used, document = np.unique(pairs.document, return_inverse=True)
+            pairs = pairs._replace(doc_ids=pairs.doc_ids[used], document=document)
+            exact = exact_of(store, batch, pairs.doc_ids, len(pairs.query))
+        pair_filter = filter_of and filter_of(exact.contents)
+        pairs = _verified(store, query, pairs, exact, level, needed, pair_filter)
     return pairs.ranked(containment, top, threshold)
 
 
 def _verified(
     store: StoreReader,
     query: RankingOptions,
-    batch: QueryBatch,
     pairs: QueryPairs,
-    exact: similarity.Exact | None,
+    exact: similarity.Exact,
     level: Shares,
     needed: Callable[[QueryPairs], Shares],
+    pair_filter: PairFilter | None,
 ) -> QueryPairs:
     """The pairs with exact values, but those that cannot be among the best.
 
@@ -493,11 +499,7 @@ def _verified(
     top, containment = query.similar.top, query.containment
     if top is not None:
         pairs = pairs.ranked(containment, None, 0)
-    if exact is None:
-        used, document = np.unique(pairs.document, return_inverse=True)
-        pairs = pairs._replace(doc_ids=pairs.doc_ids[used], document=document)
-        numbers = query.similar.distinguish is not None
-        exact = exact_of(store, batch, pairs.doc_ids, len(pairs.query), numbers)
+    count = len(exact.same) - len(pairs.doc_ids)
     scores, shares = np.zeros((2, len(pairs.query)))
     decisive = shares if containment else scores
     rank = np.arange(len(pairs.query)) - pairs.query.searchsorted(pairs.query)
@@ -506,10 +508,13 @@ def _verified(
     while len(waiting):
         now, waiting = waiting[rank[waiting] < first], waiting[rank[waiting] >= first]
         verified = pairs.chosen(now)
-        compared = exact.compared(
-            verified.query, verified.document + len(batch), needed(verified) * (1 - 1e-9)
-        )
+        documents = verified.document + count
+        compared = exact.compared(verified.query, documents, needed(verified) * (1 - 1e-9))
         scores[now], shares[now] = compared
+        if pair_filter is not None:
+            (similar,) = compared[0].nonzero()
+            apart = ~pair_filter.keep(verified.query[similar], documents[similar])
+            scores[now[similar[apart]]] = shares[now[similar[apart]]] = 0
         if top is not None and len(waiting):
             order = first_of_each(pairs.query, top, -decisive)
             queries = pairs.query[order]
@@ -566,7 +571,7 @@ def estimated(
 
 
 def exact_of(
-    store: StoreReader, batch: QueryBatch, doc_ids: IntArray, pairs: int | None, numbers: bool
+    store: StoreReader, batch: QueryBatch, doc_ids: IntArray, pairs: int | None
 ) -> similarity.Exact:
     """Exact similarities of n queries, by number from 0, and m documents, numbered from n on.
 
@@ -575,7 +580,6 @@ def exact_of(
         batch: the queries.
         doc_ids: int64[m], the documents.
         pairs: how many are compared; None if that is unknown.
-        numbers: whether texts whose numbers differ have nothing in common.
     """
     count = len(batch)
     shingles, digests = store.sizes(doc_ids)
@@ -587,7 +591,7 @@ def exact_of(
         same[count:] = similarity.canonical_ids(digests) + count
     contents = contents_of(store, batch, doc_ids)
     sizes = np.append(batch.signed.shingles, shingles)
-    return similarity.Exact(contents, same, sizes, store, pairs, numbers)
+    return similarity.Exact(contents, same, sizes, store, pairs)
 
 
 def _matches(

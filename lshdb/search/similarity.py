@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.errors import DamagedFile, UsageError
+from lshdb.errors import DamagedFile
 from lshdb.sketch import minhash
 from lshdb.sketch.constructions import evaluate
 from lshdb.sketch.settings import Settings
@@ -42,7 +42,6 @@ from lshdb.text.arrays import (
 )
 from lshdb.text.content import from_stored
 from lshdb.text.hashing import Hashes, secret_seed
-from lshdb.text.numbers import numbers_of
 from lshdb.text.shingles import distinct_shingles
 from lshdb.text.shingling import Shingles
 
@@ -184,20 +183,6 @@ def similarities(store: StoreReader, stored: str, doc_ids: IntArray) -> Shares:
     all_scores: Shares = np.ones(len(same))
     all_scores[~np.array(same, dtype=np.bool_)] = scores
     return all_scores
-
-
-def check_numbers(settings: Settings) -> None:
-    """UsageError if the numbers of documents cannot be compared."""
-    if settings.shingling.of_sets or not settings.content:
-        raise UsageError("distinguish compares the numbers of texts: this file keeps no texts")
-
-
-def hash_of_numbers(text: str) -> int:
-    """A hash of the numbers of a text in their order, under the seed of this process.
-
-    Texts with different numbers have the same hash once in 2^60 pairs.
-    """
-    return hash((secret_seed(), *numbers_of(text)))
 
 
 def canonical_ids(digests: npt.NDArray[np.void]) -> IntArray:
@@ -350,7 +335,6 @@ class Exact:
         store: the database, whose settings and limits count.
         pairs: how many pairs are compared, None if that is unknown. Bounds cost more than they
             save if there are fewer pairs than documents.
-        numbers: whether texts whose numbers differ have nothing in common.
         sizes: int64[m], how many distinct shingles each document has, or an upper bound before it
             was read.
     """
@@ -360,12 +344,10 @@ class Exact:
     shingles: IntArray
     store: StoreReader
     pairs: int | None = None
-    numbers: bool = False
 
     def __post_init__(self) -> None:
         self.limits = limits = self.store.limits
         self._settings = self.store.settings
-        self._numbers = np.zeros(len(self.same) if self.numbers else 0, dtype=np.int64)
         self.sizes = self.shingles.copy()
         self._read = np.zeros(len(self.same), dtype=np.bool_)
         words = _words(self.shingles) if self.pairs is None or self.pairs > len(self.same) else 0
@@ -406,9 +388,6 @@ class Exact:
             shared = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
             scores[different[part]] = jaccard(shared, self.sizes[a[part]], self.sizes[b[part]])
             contained[different[part]] = containment(shared, self.sizes[a[part]])
-        if self.numbers:
-            differ = different[self._numbers[a] != self._numbers[b]]
-            scores[differ] = contained[differ] = 0
         return scores, contained
 
     def distinct(self, documents: IntArray) -> IntArray:
@@ -475,8 +454,6 @@ class Exact:
         shingling = self._settings.shingling
         stored = self.contents(documents)
         contents = [from_stored(content, shingling) for content in stored]
-        if self.numbers:
-            self._numbers[documents] = [hash_of_numbers(str(text)) for text in contents]
         return distinct_shingles(contents, shingling, seed)
 
 

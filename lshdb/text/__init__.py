@@ -9,9 +9,8 @@ of a document.
     shingles   documents to shingle hashes, in blocks; distinct shingles
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0; words in it
     spelling   texts without accents and other marks
-    numbers    the numbers of a text, in order, as they are written
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
     arrays     where the items of an array begin; cutting it into parts
 
-Doors: arrays, content, folding, hashing, kinds, numbers, shingles, shingling.
+Doors: arrays, content, folding, hashing, kinds, shingles, shingling.
 """

@@ -64,6 +64,7 @@ APPS = {
             "programs",
             "passages",
             "records",
+            "numbers",
             "compare",
             "review",
             "folders",

@@ -24,6 +24,9 @@ from lshdb.search.similarity import Scorer
 from lshdb.store.lookups import StoreReader
 from lshdb.text.arrays import IntArray, Lanes, Mask, int_array
 
+Filter = Callable[[IntArray, IntArray], Mask]
+"""Says which pairs of documents, by their numbers, are similar besides: bool[c] for int64[c]."""
+
 
 class Matcher(Protocol):
     """Compares the documents of one batch, in order, with a collection that may grow by them.
@@ -83,7 +86,7 @@ class Scored:
         same: one number for documents with the same content.
         min_similarity: of a pair that counts.
         is_exact: whether similarities are exact.
-        also: what a similar pair has to fulfil besides, bool[c] for pairs; None for nothing.
+        also: what a similar pair has to fulfil besides.
         bytes_digests: of the files of the batch, and of stored documents, what says that their
             bytes are the same, if that has to be so; a number that is not here may go for any.
     """
@@ -92,7 +95,7 @@ class Scored:
     same: IntArray
     min_similarity: float
     is_exact: bool
-    also: Callable[[IntArray, IntArray], Mask] | None = None
+    also: Sequence[Filter] = ()
     bytes_digests: Mapping[int, str | None] = dataclasses.field(default_factory=dict)
 
 
@@ -308,8 +311,8 @@ class BucketMatcher(Matcher):
         scored = self._scored
         scores = scored.scorer.scores(numbers, scored.same[candidates], scored.min_similarity)
         similar = np.flatnonzero(scores >= scored.min_similarity)
-        if scored.also is not None:
-            similar = similar[scored.also(numbers[similar], candidates[similar])]
+        for keep in scored.also:
+            similar = similar[keep(numbers[similar], candidates[similar])]
         columns = numbers[similar].tolist(), candidates[similar].tolist(), scores[similar].tolist()
         for row_number, candidate, score in zip(*columns, strict=True):
             self._similar.setdefault(row_number, {})[candidate] = score

@@ -13,6 +13,7 @@ from typing import ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
+from lshdb import offers
 from lshdb.apps.dedup import identical, matching
 from lshdb.apps.dedup.collection import Collection
 from lshdb.apps.dedup.model import COPIED
@@ -132,8 +133,9 @@ class SimilarRule(RowRule):
         check_records(settings, self.estimate, self.numbers)
         if settings.records:
             return self._comparing_records(collection)
+        filter_of = None
         if self.numbers:
-            similarity.check_numbers(settings)
+            filter_of = offers.offered(offers.SEARCHES, "distinguish")(settings)
 
         def matcher(
             reader: StoreReader, part: SignedPart, decided: Mask, replaced: int | None
@@ -148,11 +150,15 @@ class SimilarRule(RowRule):
             codes = np.repeat(filled, bands), bucket_codes(np.arange(bands), keys).ravel()
 
             def scored(doc_ids: IntArray) -> matching.Scored:
-                exact = exact_of(reader, query, doc_ids, None, self.numbers)
+                exact = exact_of(reader, query, doc_ids, None)
                 signatures = matching.signatures_of(reader, query, doc_ids)
                 estimates = similarity.Estimates(signatures, exact.same, reader)
-                # In a cascade, sharing one bucket is not enough for a candidate.
-                also = estimates.share_bucket if settings.construction.higher else None
+                also: list[matching.Filter] = []
+                if filter_of is not None:
+                    also.append(filter_of(exact.contents).keep)
+                if settings.construction.higher:
+                    # In a cascade, sharing one bucket is not enough for a candidate.
+                    also.append(estimates.share_bucket)
                 scorer: similarity.Scorer = exact if is_exact else estimates
                 digests: dict[int, str | None] = {}
                 if min_similarity == 1 and query.files:
@@ -245,7 +251,7 @@ class CopiedRule(RowRule):
             codes = prints.documents[shown], values[shown]
 
             def scored(doc_ids: IntArray) -> matching.Scored:
-                exact = exact_of(reader, query, doc_ids, None, False)
+                exact = exact_of(reader, query, doc_ids, None)
                 lengths = np.concatenate([[*map(len, query.stored)], reader.lengths(doc_ids)])
                 contents = contents_of(reader, query, doc_ids)
                 scorer = CopiedShares(contents, lengths, reader.settings, reader.limits, self.words)

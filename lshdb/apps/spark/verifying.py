@@ -13,20 +13,14 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from lshdb import Settings
+from lshdb import Settings, offers
 from lshdb.apps.dedup.options import DropOptions
 from lshdb.apps.spark import frame_documents, sketching
 from lshdb.apps.spark.candidates import candidate_pairs
 from lshdb.apps.spark.counts import LIMITS
 from lshdb.apps.spark.options import SparkDedupOptions, SparkPairsOptions, SparkRuleOptions
 from lshdb.columns import PAIR
-from lshdb.search.similarity import (
-    check_numbers,
-    estimates,
-    hash_of_numbers,
-    jaccard,
-    shared_by_pairs,
-)
+from lshdb.search.similarity import estimates, jaccard, shared_by_pairs
 from lshdb.sketch.signing import sign
 from lshdb.taking import takes
 from lshdb.text import arrays, hashing, shingles
@@ -73,9 +67,9 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkDedupOpti
     settings, drop = options.data.settings, options.choice.drop
     minimum = options.threshold or settings.threshold
     exact = settings.content and not drop.similarity.estimate
-    by_numbers = drop.similarity.distinguish is not None
-    if by_numbers:
-        check_numbers(settings)
+    filter_of = None
+    if drop.similarity.distinguish:
+        filter_of = offers.offered(offers.SEARCHES, "distinguish")(settings)
 
     def compare(
         rows: pa.RecordBatch, contents: list[Content], indices: arrays.IntArray
@@ -87,10 +81,10 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkDedupOpti
             similarity = jaccard(shared, *sizes[indices])
         else:
             similarity = _estimates(contents, indices, settings)
-        if by_numbers:
-            a, b = np.array([hash_of_numbers(str(text)) for text in contents])[indices]
-            similarity[a != b] = 0
         chosen = np.flatnonzero(similarity >= minimum)
+        if filter_of is not None:
+            kept = filter_of(lambda numbers: map(contents.__getitem__, numbers.tolist()))
+            chosen = chosen[kept.keep(*indices[:, chosen])]
         indices, similarity = indices[:, chosen], similarity[chosen]
         same_text = [contents[i] == contents[j] for i, j in indices.T.tolist()]
         columns = {

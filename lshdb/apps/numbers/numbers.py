@@ -12,6 +12,14 @@ fractions are other digits: `10²` is not `102`, `½` is not `⅓`.
 import re
 import unicodedata
 
+import numpy as np
+
+from lshdb.errors import UsageError
+from lshdb.search.similarity import Contents
+from lshdb.sketch.settings import Settings
+from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask
+from lshdb.text.hashing import secret_seed
+
 _LETTER = r"[^\W\u0e00-\U0010ffff]"
 """Thai and all that follow are left out: what else has no letters below is cut off likewise."""
 _DIGIT = "[0-9²³¹¼-¾⁰-₉⅐-⅟①-⒛⓪-⓿]"
@@ -53,3 +61,49 @@ def _plain(character: str) -> str:
     if unicodedata.category(character) == "Cf":
         return ""
     return _MARKS.get(character, character)
+
+
+def same_numbers(settings: Settings) -> type["SameNumbers"]:
+    """What makes the filter of documents, by what gives their contents.
+
+    Raises:
+        UsageError: a file with these settings keeps no texts.
+    """
+    if settings.shingling.of_sets or not settings.content:
+        raise UsageError("distinguish compares the numbers of texts: this file keeps no texts")
+    return SameNumbers
+
+
+class SameNumbers:
+    """Keeps texts apart whose numbers differ: a lshdb.search.pair_filters.PairFilter.
+
+    Different numbers have the same hash, under the seed of this process, once in 2^60 pairs.
+
+    Attributes:
+        marked: none, as equal texts have the same numbers.
+    """
+
+    marked = NO_NUMBERS
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
+        self._hashes = np.zeros(0, dtype=np.int64)  # 0 for texts that were not read
+
+    def keep(self, left: IntArray, right: IntArray) -> Mask:
+        """Which pairs int64[c] have the same numbers, bool[c]; reads each text once."""
+        kept: Mask = left == right
+        (others,) = np.logical_not(kept).nonzero()
+        documents = np.unique([left[others], right[others]])
+        if len(documents) and documents[-1] >= len(self._hashes):
+            missing = 2 * int(documents[-1]) + 1 - len(self._hashes)
+            self._hashes = np.pad(self._hashes, (0, missing))
+        unread = documents[self._hashes[documents] == 0]
+        self._hashes[unread] = [
+            hash((secret_seed(), *numbers_of(text))) for text in self._contents(unread)
+        ]
+        kept[others] = self._hashes[left[others]] == self._hashes[right[others]]
+        return kept
+
+    def rank(self, documents: IntArray) -> IntArray:
+        """No text stays or goes for its numbers."""
+        return np.zeros_like(documents)
