@@ -26,9 +26,9 @@ class Command(NamedTuple):
 NEEDS = {
     "compare": {"passages", "programs"},
     "dedup": {"merging", "passages", "review", "signatures", "tables"},
-    "folders": {"compare", "passages", "programs", "review"},
+    "folders": {"compare", "ignoring", "passages", "programs", "review"},
     "frames": {"dedup", "tables"},
-    "gate": {"folders", "passages", "programs"},
+    "gate": {"folders", "ignoring", "passages", "programs"},
     "mcp": {"compare", "words"},
     "passages": {"programs"},
     "records": {"passages"},
@@ -105,6 +105,10 @@ KINDS = {"code": "lshdb.apps.programs.kind:PROGRAMS"}
 """Kinds of shingles: a ShingleKind each (lshdb.text.kinds)."""
 LEFT_OUT = {"boilerplate": "lshdb.apps.programs.boilerplate:text_without"}
 """What the ending of a setting leaves out: a function that puts blanks there in a text."""
+RULES = dict.fromkeys(
+    ("exclude", "include", "tracked", "ignore"), "lshdb.apps.ignoring.rules:Rules"
+)
+"""What leaves files out of walks, by the option that asks for it: a lshdb.read.walking.Rules."""
 READERS = {
     "documents": "lshdb.apps.documents.reader:DocumentReader",
     "archives": "lshdb.apps.documents.archives:Archives",

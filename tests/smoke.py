@@ -46,6 +46,7 @@ COMMANDS = (
     ("add -d code.db texts", "", "added 2"),
     ("init", "", "lsh.db made"),
     ("add texts", "", "added 2"),
+    ("add texts --exclude none", "ignoring", "unchanged 2"),
     ("query texts/a.txt", "", "texts/b.txt"),
     ("pairs", "", "texts/a.txt\ttexts/b.txt"),
     ("pairs --distinguish numbers", "numbers", "texts/a.txt\ttexts/b.txt"),

@@ -6,7 +6,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     counts        what was read, what failed
     batch         what all formats give: documents in columns, and where they are from
     files, paths    a path, resolved once, and whether two are one file; names and keys
-    walking, git  which files in directories are read: patterns, sizes, what git tracks
+    walking       which files in directories are read
     kinds         the table of what is read, by suffix and first bytes
     inputs, compression     a file that is read: bytes, text in UTF-8, or one text; by suffix
     encodings     byte order marks
@@ -19,7 +19,7 @@ where and why, and the rows as they were read. And the way back: rows to files.
     outputs       files that take their names when they are complete
     records, metadata       one record to a document: all rules; its other fields as JSON
 
-Doors: arrow_rows, batch, compression, counts, csv_rows, encodings, files, formats, git, inputs,
+Doors: arrow_rows, batch, compression, counts, csv_rows, encodings, files, formats, inputs,
 json_rows, keeping, kinds, long_tables, metadata, outputs, paths, proof, records,
 session, sinks, walking.
 """

@@ -1,27 +1,23 @@
 """Walking directories: which of the files in them are read.
 
-In a working tree git says what it ignores, and each repository in another one is asked when the
-walk comes to it. Elsewhere, and where git is missing or refuses, the library pathspec decides about
-each file by the deepest .gitignore with a pattern for it. A .lshdbignore is the same for lshdb
-only, and its patterns override git. pathspec is imported if there are patterns.
+Hidden files, links that lead to no file, what is no file, and open databases are skipped here; what
+git, ignore files and patterns leave out belongs to the app `ignoring`.
 
 A link is followed when all else of a run has been read: a file that is read anyway has no second
 name, and what was left out on purpose stays so.
 """
 
 import os
-import re
-import stat
-import warnings
 from collections import deque
-from collections.abc import Container, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Container, Iterator, Set
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Self
 
-from lshdb import errors
+from lshdb import errors, offers
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
-from lshdb.read import counts, git
+from lshdb.read import counts
 from lshdb.read.files import Archives, File, FilesRead, Member
 from lshdb.read.paths import (
     is_archive,
@@ -33,32 +29,62 @@ from lshdb.read.paths import (
 )
 from lshdb.store import guard
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
 _SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
-_BOM = b"\xef\xbb\xbf"
+_GIT = ".git"
+_RULES = {_GIT, ".gitignore", ".lshdbignore"}
+"""Names in directories that the rules of the app would read."""
 EXCLUDED = "excluded by a pattern"
 NOT_INCLUDED = "no pattern of those to read matches it"
 
 Entry = os.DirEntry[str] | Member
 """A file, or a member of an archive."""
-_Placed = tuple["GitIgnoreSpec", int]
-"""Patterns, and how many characters of an absolute path they do not see."""
 
 
-class _Rules(NamedTuple):
-    """What is left out below a directory.
+class Rules:
+    """What is left out of a directory, and of those in it, besides what is hidden.
 
-    Attributes:
-        patterns: of ignore files, the outermost first.
-        left_out: paths that git leaves out; None if it does not say.
-        start: how many characters of the path of an entry these lack.
+    Nothing is, with a note where git or ignore files have rules: the app `ignoring` knows these,
+    and those of options. `lshdb.offers.RULES` names its class.
+
+    Args:
+        directory: where the walk begins.
+        options: which files.
+        note: gets a text about rules that are not followed.
+        start: how many characters of the paths of entries the patterns of options do not see.
+
+    Raises:
+        UsageError: a pattern of the options is invalid.
+        InputError: git fails after it has begun, or only tracked files are wanted, and it refuses.
     """
 
-    patterns: tuple[_Placed, ...] = ()
-    left_out: Set[str] | None = None
-    start: int = 0
+    def __init__(
+        self, directory: str, options: WalkingOptions, note: Callable[[str], None], start: int
+    ) -> None:
+        self._options, self._note = options, note
+        self._top, self._start = os.path.realpath(directory), len(os.path.join(directory, ""))
+        self._option_start = start
+
+    def at(self, directory: str) -> Self:  # noqa: ARG002
+        """The rules in a directory in this one, before it is listed.
+
+        Raises:
+            InputError: git fails after it has begun.
+        """
+        return self
+
+    def within(self, directory: str, names: Set[str]) -> Self:  # noqa: ARG002
+        """The rules for the entries of this directory, which have these names.
+
+        Raises:
+            InputError, OSError: an ignore file cannot be read.
+        """
+        if self._options.ignore and not names.isdisjoint(_RULES):
+            self._note(f"what git and ignore files leave out is read: {offers.missing('ignoring')}")
+        return self
+
+    def why_left_out(self, entry: Entry, *, is_directory: bool) -> str:  # noqa: ARG002
+        """Why an entry is left out; empty if it is not."""
+        return ""
 
 
 class Walk:
@@ -102,30 +128,23 @@ class Walk:
         self._pattern_start = self._start if start is None else start
         self._files_read = FilesRead() if files_read is None else files_read
         self._postponed: list[Entry] = []
-        self._exclude, self._include = map(self._spec_of_option, ("exclude", "include"))
-        repository = git.repository_of(directory) if rules.ignore else None
-        left_out: Set[str] | None = None
-        if rules.tracked:
-            left_out = git.untracked(directory)
-        elif repository:
-            left_out = self._ignored(directory)
-        patterns = self._outer(repository, left_out) if repository else ()
-        self._above = _Rules(patterns, left_out, self._start)
+        self._above = _rules_of(directory, rules, skipped_files.note, self._pattern_start)
 
     def __iter__(self) -> Iterator[File | Failure]:
         # An explicit stack: a tree may be deeper than Python's recursion limit.
-        waiting: list[tuple[str, Entry | None, _Rules]] = [(self.directory, None, self._above)]
+        waiting: list[tuple[str, Entry | None, Rules]] = [(self.directory, None, self._above)]
         while waiting:
             path, entry, rules = waiting.pop()
             packed = not os.path.isdir(path) if entry is None else self._is_packed(entry)
             if entry is not None and not entry.is_dir() and not packed:
                 yield self._file(entry)
                 continue
-            if entry is not None and self._rules.ignore and git.is_repository(path):
-                start = len(os.path.join(path, ""))
-                rules = _Rules(rules.patterns, self._ignored(path), start)
+            if entry is not None:
+                rules = rules.at(path)
             try:
-                entries, rules = self._listed(path, rules, packed)
+                entries = self._listed(path, packed)
+                if not packed:
+                    rules = rules.within(path, {inner.name for inner in entries})
             except (errors.InputError, OSError) as error:
                 yield counts.failure_of(path, error)
                 continue
@@ -200,8 +219,8 @@ class Walk:
         is_none = self._archives is None or isinstance(entry, Member)
         return not is_none and is_archive(entry.path) and entry.is_file()
 
-    def _listed(self, path: str, rules: _Rules, packed: bool) -> tuple[list[Entry], _Rules]:
-        """The entries of a directory or archive, by name, and the rules for them."""
+    def _listed(self, path: str, packed: bool) -> list[Entry]:
+        """The entries of a directory or archive, by name."""
         entries: list[Entry]
         if packed and self._archives is not None:
             entries = [*self._archives.members(path).values()]
@@ -209,57 +228,9 @@ class Walk:
             with os.scandir(path) as scanned:
                 entries = [*scanned]
         entries.sort(key=lambda entry: entry.name)
-        if self._rules.ignore and not packed:
-            names = {entry.name for entry in entries}.intersection(_ignore_files(rules.left_out))
-            placed = self._specs(path, names, self._real(path))
-            rules = rules._replace(patterns=(*rules.patterns, *placed))
-        return entries, rules
+        return entries
 
-    def _ignored(self, directory: str) -> Set[str] | None:
-        """What git ignores of a directory; None, with a note, if it refuses."""
-        try:
-            return git.ignored(directory)
-        except git.Refused as error:
-            self._skipped.note(f"{error}; .gitignore files are read without git")
-            return None
-
-    def _spec_of_option(self, option: str) -> "GitIgnoreSpec | None":
-        """The patterns of an option; UsageError for one that is none."""
-        spec, wrong = _spec_of(getattr(self._rules, option))
-        for line in wrong:
-            raise errors.UsageError(f"{option} {line!r} is not a pattern")
-        return spec
-
-    def _specs(self, directory: str, names: Iterable[str], real: str) -> list[_Placed]:
-        """The patterns of ignore files; one that cannot be read is named and skipped."""
-        placed = []
-        for path in (os.path.join(directory, name) for name in sorted(names)):
-            spec, wrong = _spec_of(_lines(path))
-            for line in wrong:
-                text = os.fsencode(line).decode(errors="backslashreplace")
-                self._skipped.note(f"{printable_path(path)}: skipped {text!r:.50}, not a pattern")
-            if spec:
-                placed.append((spec, len(os.path.join(real, ""))))
-        return placed
-
-    def _outer(self, repository: str, left_out: Set[str] | None) -> tuple[_Placed, ...]:
-        """The patterns above the directory, up to the top of its repository, the highest first.
-
-        A directory that they ignore has none: the user named it, so it is wanted.
-        """
-        inner, placed = self._top, list[_Placed]()
-        while inner != repository:
-            inner = os.path.dirname(inner)
-            names = [
-                name
-                for name in _ignore_files(left_out)
-                if os.path.isfile(os.path.join(inner, name))
-            ]
-            placed[:0] = self._specs(inner, names, inner)
-        is_ignored = _decided(os.path.join(self._top, ""), placed, is_named=True)
-        return () if is_ignored else tuple(placed)
-
-    def _is_taken(self, entry: Entry, rules: _Rules, inodes: Container[int]) -> bool:
+    def _is_taken(self, entry: Entry, rules: Rules, inodes: Container[int]) -> bool:
         """Whether an entry is walked or read; counts a skipped one, except an open database."""
         kind, why = self._why_skipped(entry, rules, inodes)
         if why:
@@ -268,13 +239,13 @@ class Walk:
             self._files_read.left_out.add(self._real(entry.path))
         return not kind
 
-    def _why_skipped(self, entry: Entry, rules: _Rules, inodes: Container[int]) -> tuple[str, str]:
+    def _why_skipped(self, entry: Entry, rules: Rules, inodes: Container[int]) -> tuple[str, str]:
         """What kind of entry is skipped, and why; both are empty for others."""
         options = self._rules
         names = entry.name.split("/")  # of a member
         is_any = options.hidden or options.tracked
         why = "" if is_any else next(filter(None, map(why_hidden, names)), "")
-        if why or git.NAME in names:
+        if why or _GIT in names:
             return "hidden", why or "the directory of git"
         is_link, is_packed = entry.is_symlink(), self._is_packed(entry)
         is_dir = entry.is_dir() or is_packed
@@ -284,12 +255,10 @@ class Walk:
             return "links", "a link that leads nowhere"
         if not is_dir and not entry.is_file():
             return "special", "not a regular file"
-        if why := self._why_ignored(entry, is_dir, rules):
+        if why := rules.why_left_out(entry, is_directory=is_dir):
             return "ignored", why
         if is_dir:
             return "", ""
-        if self._include and not self._include.match_file(entry.path[self._pattern_start :]):
-            return "ignored", NOT_INCLUDED
         path = os.path.realpath(entry.path) if is_link else entry.path
         # Of a file beside a database; empty for others.
         database = path.rpartition("-")[0] if path.endswith(_SQLITE_SUFFIXES) else ""
@@ -304,78 +273,21 @@ class Walk:
                 return "large", f"larger than {options.max_filesize:,} bytes"
         return "", ""
 
-    def _why_ignored(self, entry: Entry, is_dir: bool, rules: _Rules) -> str:
-        """Why git or a pattern leaves an entry out; empty if none does."""
-        path, by_git = entry.path[self._start :], False
-        if rules.left_out:
-            # To git, a link is a file.
-            is_real = entry.is_dir() and not entry.is_symlink()
-            git_name = entry.path[rules.start :].replace(os.sep, "/") + "/" * is_real
-            by_git = git_name in rules.left_out or git.ITSELF in rules.left_out
-        if self._rules.tracked and (by_git or (entry.is_dir() and git.is_repository(entry.path))):
-            return "not tracked by git"
-        end = os.sep * is_dir
-        decision = _decided(os.path.join(self._top, path + end), rules.patterns)
-        is_excluded = by_git if decision is None else decision
-        if self._exclude and not is_excluded:
-            placed = [(self._exclude, self._pattern_start)]
-            is_excluded = bool(_decided(entry.path + end, placed))
-        return EXCLUDED if is_excluded else ""
+
+def _rules_of(
+    directory: str, options: WalkingOptions, note: Callable[[str], None], start: int
+) -> Rules:
+    """The rules where a walk begins; UsageError if an option takes them, and they are missing."""
+    for name in offers.RULES:
+        if getattr(options, name) and (name != "ignore" or offers.is_there("ignoring")):
+            rules: Rules = offers.offered(offers.RULES, name)(directory, options, note, start)
+            return rules
+    rules = Rules(directory, options, note, start)
+    if any((outer / _GIT).exists() for outer in Path(os.path.realpath(directory)).parents):
+        rules.within(directory, {_GIT})
+    return rules
 
 
 def _is_postponed(entry: Entry) -> bool:
     """Whether an entry is read when all else of the run has been read: a link, or a bin."""
     return entry.is_symlink() or (entry.is_dir() and is_bin_name(entry.name))
-
-
-def _ignore_files(left_out: Set[str] | None) -> tuple[str, ...]:
-    """The names of the ignore files that are read here: not git's own where git answers."""
-    return (".lshdbignore",) if left_out is not None else (".gitignore", ".lshdbignore")
-
-
-def _decided(path: str, patterns: Sequence[_Placed], *, is_named: bool = False) -> bool | None:
-    """The decision of the deepest directory that has one; None if none has.
-
-    Args:
-        path: absolute, with a slash at the end of a directory's.
-        patterns: of the directories above it, the outermost first.
-        is_named: whether the user named the directory. Another one is not left out where a pattern
-            includes again: that may be a file in it.
-    """
-    for spec, start in reversed(patterns):
-        if (is_excluded := spec.check_file(path[start:]).include) is not None:
-            is_walked = path.endswith(os.sep) and not is_named
-            return is_excluded and not (
-                is_walked and any(pattern.include is False for pattern in spec.patterns)
-            )
-    return None
-
-
-def _lines(path: str) -> list[str]:
-    """The lines of a file of patterns; InputError or OSError if it cannot be read."""
-    mode = os.stat(path).st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # a named pipe might never end
-        raise errors.InputError(f"its {os.path.basename(path)} is not a file")
-    with open(path, "rb") as file:
-        data = file.read().removeprefix(_BOM)
-    return [os.fsdecode(line.removesuffix(b"\r")) for line in data.split(b"\n")]
-
-
-def _spec_of(lines: Iterable[str]) -> "tuple[GitIgnoreSpec | None, list[str]]":
-    """What decides by some lines, and the lines that are no patterns."""
-    lines = [*filter(str.strip, lines)]
-    if not lines:
-        return None, []
-    from pathspec import GitIgnoreSpec
-
-    patterns: list[Any] = []
-    wrong: list[str] = []
-    with warnings.catch_warnings():
-        # Of an expression that another version of Python may read in another way.
-        warnings.simplefilter("ignore", FutureWarning)
-        for line in lines:
-            try:
-                patterns += GitIgnoreSpec.from_lines([line]).patterns
-            except (ValueError, re.error):
-                wrong.append(line)
-    return GitIgnoreSpec(patterns), wrong

@@ -75,6 +75,7 @@ NAMES = {*BINARY, *TEXTS, *TABLES, *NO_TABLES, *BROKEN, *LEFT_OUT, "letter.jar",
 TAKEN = {*TEXTS} - {"large.md"}
 
 
+@pytest.mark.app("ignoring")
 @pytest.mark.parametrize(
     ("arguments", "taken"),
     [
@@ -113,7 +114,7 @@ def test_every_file_is_read_or_named_and_counted(
         assert over["tables"] == len(TABLES | NO_TABLES) - len(taken & {*TABLES})
 
 
-@pytest.mark.app("dedup")
+@pytest.mark.app("dedup", "ignoring")
 def test_skipped_files_of_a_reference_and_of_queries_are_counted(
     command: Command, folder: Path
 ) -> None:

@@ -59,6 +59,7 @@ APPS = {
             "tables",
             "words",
             "documents",
+            "ignoring",
             "merging",
             "repair",
             "programs",

@@ -39,11 +39,15 @@ def test_a_socket_and_a_device_fail(folder: Command) -> None:
 
 def test_a_pipe_in_a_folder_is_skipped(folder: Command) -> None:
     """mempalace #2221 (https://github.com/MemPalace/mempalace/issues/2221), ack #214
-    (https://github.com/beyondgrep/ack2/issues/214): a walk hung on a pipe, also as a
-    .gitignore.
+    (https://github.com/beyondgrep/ack2/issues/214): a walk hung on a pipe.
     """
     done = folder.done("add", "d", "d/*.txt")
     assert "skipped: 2 special, 1 repeated\n" in done.err
+
+
+@pytest.mark.app("ignoring")
+def test_a_pipe_is_no_ignore_file(folder: Command) -> None:
+    """As in the same reports."""
     os.mkfifo(folder.path("d/.gitignore"))
     done = folder("add", "-d", "x.db", "d")
     assert "lshdb: d: its .gitignore is not a file\n" in done.err

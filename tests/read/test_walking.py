@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from helpers import Command
 
+from lshdb import offers
+
 TEXTS = [
     "the quick brown fox jumps over the lazy dog and runs home",
     "nobody has written these other words in any file before today",
@@ -51,6 +53,7 @@ def test_a_link_is_read_where_its_file_is_not(command: Command) -> None:
     assert json.loads(done.out)["removed"] == 1
 
 
+@pytest.mark.app("ignoring")
 def test_no_link_leads_to_what_was_left_out(command: Command) -> None:
     names = [".hidden/a.txt", "ignored/b.txt", "excluded/c.txt", "$RECYCLE.BIN/d.txt"]
     for name, text in zip(names, TEXTS, strict=True):
@@ -93,7 +96,7 @@ def test_a_folder_of_links_alone_is_read(command: Command, kind: str) -> None:
         assert "kept 4, dropped 4, failed 0" in done.err
 
 
-@pytest.mark.app("folders")
+@pytest.mark.app("folders", "ignoring")
 def test_followed_links_end(command: Command) -> None:
     command.write("d/sub/a.txt", TEXTS[0])
     command.write("other/b/c.txt", TEXTS[1])
@@ -137,3 +140,26 @@ def test_bins_and_locks_are_hidden_and_come_last(command: Command) -> None:
     for keep in ("first", "last", "longest", "shortest-path"):
         done = command.done("clusters", "--keep", keep, "--drop-list", "-d", "c.db")
         assert done.out == "d/$RECYCLE.BIN/a.txt\n", keep
+
+
+def test_without_the_app_rules_of_ignore_files_are_noted(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once in a job: they leave nothing out, and no option that needs the app is ignored."""
+    is_there = offers.is_there
+    monkeypatch.setattr(offers, "is_there", lambda app: app != "ignoring" and is_there(app))
+    note = "lshdb: what git and ignore files leave out is read: the app 'ignoring', which is not"
+    for name, text in zip(
+        ("a/.gitignore", "a/b.txt", "c/.lshdbignore", "c/d.txt"), TEXTS, strict=True
+    ):
+        command.write(f"top/{name}", text)
+    command.write("top/.git/HEAD", "")
+    for names in (("top",), ("top/a",), ("top/c", "top/a")):
+        assert command.done("add", *names).err.count(note) == 1, names
+    assert command.keys() == ["top/a/b.txt", "top/c/d.txt"]
+    assert "lshdb:" not in command.done("add", "top", "--no-ignore").err
+    for option, value in (("exclude", "x"), ("include", "x"), ("tracked", None)):
+        done = command("add", "top", f"--{option}", *filter(None, [value]))
+        assert done.status == 2
+        said = f"lshdb: {option!r} belongs to the app 'ignoring', which is not installed"
+        assert done.err.splitlines()[-1] == said

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lshdb import errors
+from lshdb.apps.ignoring.rules import IGNORE_FILE
 from lshdb.apps.review.decisions import Decision, dropped_contents
 from lshdb.apps.review.dropped_files import dropped_files
 from lshdb.apps.review.storing_decisions import undo_chosen
@@ -42,7 +43,6 @@ from lshdb.store import partial_files
 if TYPE_CHECKING:
     from lshdb.store.store import Store
 
-_IGNORE = ".lshdbignore"
 _IGNORED = "# lshdb trash moves files here: they are not read again.\n*\n"
 _TEMPORARY = ".lshdb-link"
 _OTHER_BYTES = "no other file that is kept has the same bytes"
@@ -150,7 +150,7 @@ def _path_below(root: str, file: ProvedFile, aside: str | None) -> str:
 def _log(aside: str, number: str, lines: Sequence[MovedFile]) -> None:
     """Write which files a run moves, before it does."""
     os.makedirs(aside, exist_ok=True)
-    Path(aside, _IGNORE).write_text(_IGNORED, "utf-8")
+    Path(aside, IGNORE_FILE).write_text(_IGNORED, "utf-8")
     log = partial_files.PartialFile(Path(aside, f"{number}.jsonl"))
     try:
         log.file.writelines(json.dumps(dataclasses.asdict(line)).encode() + b"\n" for line in lines)
@@ -278,11 +278,13 @@ def undo_decisions(store: Store, keys: Sequence[str]) -> list[Decision]:
 def _runs(aside: str) -> list[int]:
     """The numbers of the runs that have a log or a directory; UsageError if others' files are."""
     names = os.listdir(aside) if os.path.isdir(aside) else []
-    ignore = Path(aside, _IGNORE)
+    ignore = Path(aside, IGNORE_FILE)
     rules = ignore.read_text("utf-8", "replace") if ignore.is_file() else None
     # A run that was killed may have left the beginning of these rules, and nothing else.
     is_incomplete = rules is not None and _IGNORED.startswith(rules)
-    if rules != _IGNORED and [name for name in names if not (is_incomplete and name == _IGNORE)]:
+    if rules != _IGNORED and [
+        name for name in names if not (is_incomplete and name == IGNORE_FILE)
+    ]:
         raise errors.UsageError(f"{aside} has other files: name a new or empty directory")
     stems = {name.removesuffix(".jsonl") for name in names}
     return [int(stem) for stem in stems if stem.isdecimal() and stem.isascii()]

@@ -6,8 +6,8 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 
+from lshdb.apps.ignoring.git import names_in, run
 from lshdb.errors import InputError, UsageError
-from lshdb.read.git import names_in, run
 from lshdb.read.paths import printable_path
 
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
