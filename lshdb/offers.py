@@ -25,7 +25,7 @@ class Command(NamedTuple):
 
 NEEDS = {
     "compare": {"passages", "programs"},
-    "dedup": {"merging", "passages", "review", "signatures", "tables"},
+    "dedup": {"keeping", "merging", "passages", "review", "signatures", "tables"},
     "folders": {"compare", "ignoring", "passages", "programs", "review"},
     "frames": {"dedup", "tables"},
     "gate": {"folders", "ignoring", "passages", "programs"},
@@ -228,7 +228,8 @@ SEARCHES = {
     "containment": "lshdb.apps.passages.lookups:documents_sharing_runs",
     "group_by": "lshdb.apps.folders.folder_documents:in_folders",
     "sort": "lshdb.apps.passages.rarity:ranking",
-    "keep_max": "lshdb.apps.dedup.ordering:FieldOrder",
+    "keep": "lshdb.apps.keeping.stored_order:ordered",
+    "star": "lshdb.apps.keeping.stars:stars",
 }
 """What a search takes from an app, by the option that asks for it."""
 

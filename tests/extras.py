@@ -91,6 +91,10 @@ def if_there(app: str, **settings: Any) -> dict[str, Any]:
     return settings if is_there(app) else {}
 
 
+STARS = (False, True) if is_there("keeping") else (False,)
+"""Values of `star` of clusters, which an app makes."""
+
+
 def app_of(line: str) -> str:
     """The app of a command line without the program's name; "" is the core."""
     commands = {name: each for group in COMMANDS.values() for name, each in group.items()}

@@ -52,6 +52,8 @@ COMMANDS = (
     ("pairs --distinguish numbers", "numbers", "texts/a.txt\ttexts/b.txt"),
     ("pairs --group-by folder", "folders", "texts/a.txt\ttexts/b.txt"),
     ("clusters", "", "member\ttexts/b.txt"),
+    ("clusters --keep last", "keeping", "member\ttexts/a.txt"),
+    ("clusters --star", "keeping", "member\ttexts/b.txt"),
     ("info", "", "stored"),
     ("show texts/a.txt", "", "shingles:"),
     ("sql SELECT+count(*)+FROM+documents", "", "2\n"),
@@ -84,7 +86,7 @@ COMMANDS = (
 OFFERED = {
     line
     for line, app, _ in COMMANDS
-    if app and line.startswith(("init", "add", "pairs", "check", "backup"))
+    if app and line.startswith(("init", "add", "pairs", "clusters", "check", "backup"))
 }
 """Commands of the core with what an app offers."""
 

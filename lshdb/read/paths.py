@@ -28,6 +28,11 @@ _UNUSUAL = re.compile("[^ -~]+")
 _BIN = r"(?:\$recycle\.bin|recycle[rd]|[#@.]recycle|\.trash(?:es|-[^/\\]*)?)"
 """Names of folders of deleted files: of Windows, of network storage, of macOS and of
 freedesktop.org's specification."""
+_COPY = re.compile(
+    r"^copy( \(?\d+\)?)? of |[ _-]copy( ?\(?\d+\)?)?(\.\w+)*$|\(\d+\)(\.\w+)*$|~\d*$",
+    re.IGNORECASE,
+)
+"""In the name of a file: what programs add to the names of copies."""
 _SYSTEM = "system volume information"
 _LOCK = "~$"
 """How Office names the file beside a document that is open; LibreOffice's begins with a dot."""
@@ -330,6 +335,15 @@ def is_bin_name(name: str) -> bool:
 def is_in_bin(path: str) -> bool:
     """Whether a directory on the way to a file is a bin; the path may be a key."""
     return re.search(rf"(?:^|[/\\]){_BIN}[/\\]", path, re.IGNORECASE) is not None
+
+
+def is_copy_name(key: str) -> bool:
+    """Whether the last name in a path is one that programs give to copies.
+
+    >>> [*map(is_copy_name, ["a/Copy of b.txt", "b (1).txt", "b - copy.md", "b.py~", "b.txt"])]
+    [True, True, True, True, False]
+    """
+    return _COPY.search(key.rpartition("/")[2]) is not None
 
 
 @lru_cache

@@ -95,12 +95,6 @@ class SharedBuckets:
         several = np.logical_or.reduceat(differ, self.offsets[:-1])
         return self.of_rows(np.repeat(several, self.sizes))
 
-    def renumbered(self, numbers: IntArray) -> SharedBuckets:
-        """These buckets where document i has the number numbers[i], int64[m]."""
-        bucket = np.repeat(np.arange(len(self.offsets) - 1), self.sizes)
-        keys = np.sort(bucket << _32 | numbers[self.members])
-        return SharedBuckets((keys & _LOW).astype(np.int32), self.offsets)
-
     def of_rows(self, rows: Mask) -> SharedBuckets:
         """The buckets with some of their members, bool[R]; those of fewer than two are left out."""
         if not len(self.members):

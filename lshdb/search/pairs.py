@@ -19,9 +19,8 @@ from lshdb.options import (
     PairsOptions,
 )
 from lshdb.progress import Progress, silent
-from lshdb.read import keeping
 from lshdb.read.metadata import picked
-from lshdb.read.paths import escaped, is_in_bin
+from lshdb.read.paths import is_copy_name, is_in_bin
 from lshdb.search import query
 from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.cut_notes import clusters_cut
@@ -31,9 +30,10 @@ from lshdb.search.pair_sample import NO_PAIRS, Drawn, ScoredPairs, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids
 from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
-from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, Shares, chunks, chunks_of, int_array, runs
+from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, Shares, chunks, chunks_of, runs
 
-_COMPARED = "documents compared"
+COMPARED = "documents compared"
+"""What progress of a join counts."""
 _STAR = Limit(whole=0, first=1, others=0)
 
 
@@ -247,73 +247,15 @@ class Join:
         Raises:
             UsageError: the rule needs what no document has.
         """
-        order = self._unmarked_first()
-        if options.keep == "last":
-            order = np.arange(len(self))[::-1]
-        elif options.keep == "longest":
-            # The elements of sets, not the characters of their JSON.
-            of_sets = self.settings.shingling.of_sets
-            sizes = self.shingles if of_sets else self.reader.lengths(self.doc_ids)
-            order = order[np.argsort(-sizes[order], kind="stable")]
-        elif options.keep != "first" or options.field:
-            order = self._ranked(options, order)
-        if options.keep_in is not None:
-            keys = self.reader.keys_of(self.doc_ids)
-            inside = np.array([*map(keeping.below(options.keep_in), keys)], dtype=np.bool_)
-            if len(self) and not inside.any():
-                raise errors.UsageError(
-                    f"keep_in {escaped(options.keep_in)}: no key is below this folder"
-                )
-            order = order[np.argsort(~inside[order], kind="stable")]
+        is_copy = np.zeros(len(self), dtype=np.bool_)
+        repeated = np.flatnonzero(np.bincount(self.same, minlength=len(self))[self.same] > 1)
+        is_copy[repeated] = [*map(is_copy_name, self.reader.keys_of(self.doc_ids[repeated]))]
+        order = np.lexsort((is_copy, self.same))
+        if options.ordered:
+            order = offers.offered(offers.SEARCHES, "keep")(self, options, order)
         in_bins = [doc_id for doc_id, key in self.reader.keys_of_files() if is_in_bin(key)]
         order = order[np.argsort(np.isin(self.doc_ids[order], in_bins), kind="stable")]
         return order[np.argsort(self._rank(order), kind="stable")]
-
-    def _unmarked_first(self) -> IntArray:
-        """int64[m]: the documents in the order of addition, each before later ones of its content.
-
-        Of those with the same content, names of copies come last.
-        """
-        is_copy = np.zeros(len(self), dtype=np.bool_)
-        repeated = np.flatnonzero(np.bincount(self.same, minlength=len(self))[self.same] > 1)
-        is_copy[repeated] = [
-            *map(keeping.is_copy_name, self.reader.keys_of(self.doc_ids[repeated]))
-        ]
-        return np.lexsort((is_copy, self.same))
-
-    def _ranked(self, options: OrderOptions, order: IntArray) -> IntArray:
-        """int64[m]: documents in the order of a field, a path or the time of a file."""
-        files = {file.doc_id: file for file in self.reader.files_of(self.doc_ids.tolist())}
-        if options.keep in ("newest", "oldest"):
-            for file in files.values():
-                if file.state is not None and file.mtime_ns is None:
-                    raise errors.UsageError(
-                        f"which one to keep: {file.key} had just changed when it was added, so its "
-                        "time is not known: run lshdb sync first"
-                    )
-        field_ranks: Sequence[bytes | None] = [None] * len(self)
-        if options.field:
-            order_of = offers.offered(offers.SEARCHES, "keep_max")
-            field_order = order_of(options.field, options.unordered)
-            rank_of, keys = field_order.rank_stored, self.reader.keys_of(self.doc_ids)
-            field_ranks = [*map(rank_of, self.reader.metadata_of(self.doc_ids), keys)]
-            field_order.finish("document")
-        ranks = [
-            keeping.rank(
-                options,
-                number=doc_id,
-                size=None,
-                field_rank=field_rank,
-                path=files[doc_id].key,
-                modified=files[doc_id].mtime_ns,
-            )
-            for doc_id, field_rank in zip(self.doc_ids.tolist(), field_ranks, strict=True)
-        ]
-        is_timed = options.keep in ("newest", "oldest")
-        if is_timed and ranks and all(value is None for _, value in ranks):
-            raise errors.UsageError("which one to keep: no document has the time of a file")
-        descending = keeping.is_descending(options)
-        return int_array(keeping.in_order(ranks, order.tolist(), descending=descending))
 
 
 def pair_blocks(
@@ -355,7 +297,7 @@ def _candidates(join: Join) -> Iterator[tuple[IntArray, IntArray]]:
     # Thinned buckets are not all that a pair shares.
     shared = 1 if join.prefix_filtered else join.settings.construction.min_bands
     for left, right in join.buckets.pairs(len(join), shared=shared, chunk=join.limits.pairs_chunk):
-        join.progress(int(left[0]), len(join), _COMPARED)
+        join.progress(int(left[0]), len(join), COMPARED)
         yield left, right
 
 
@@ -400,7 +342,9 @@ def all_clusters(
     with store.snapshot(similar.condition) as (reader, condition):
         doc_id = None if key is None else query.row_of_key(reader, key).doc_id
         join = Join(reader, request.join, condition, progress=progress)
-        find = _stars if request.clusters.star else _components
+        find = _components
+        if request.clusters.star:
+            find = offers.offered(offers.SEARCHES, "star")
         keeper, scores = find(join, join.order(request.clusters.order))
         size = np.bincount(keeper, minlength=len(join))[keeper]
         # Clusters in the order of their first members; members in the order of addition.
@@ -496,7 +440,7 @@ def _components(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
     is_first = join.merged == np.arange(len(join))
     buckets = join.buckets.of_rows(is_first[join.buckets.members])
     limits = join.limits
-    for limit, what in ((_STAR, _COMPARED), (limits.clusters, "documents compared again")):
+    for limit, what in ((_STAR, COMPARED), (limits.clusters, "documents compared again")):
         for a, b in buckets.pairs(len(join), limit, chunk=limits.pairs_chunk):
             join.progress(int(a[0]), len(join), what)
             apart = components.labels[a] != components.labels[b]
@@ -505,7 +449,7 @@ def _components(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
         buckets = buckets.mixed(components.labels)
         if limit is _STAR:
             buckets = join.thin(buckets, components.labels, limits.clusters.whole)
-    _warn(buckets, limits.clusters, components.labels, np.ones(len(join), dtype=np.bool_))
+    warn_of_cut(buckets, limits.clusters, components.labels, np.ones(len(join), dtype=np.bool_))
     label = components.labels[join.merged]
     # The first of each component in the order of preference.
     keeper = np.empty(len(join), dtype=np.int64)
@@ -521,42 +465,8 @@ def _components(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
     return keeper, scores
 
 
-def _stars(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
-    """Stars: in order, each document takes the similar ones that are not taken yet.
-
-    Documents are renumbered by their index in the order; the first of equal ones stands for all.
-    """
-    count = len(join)
-    number = np.empty(count, dtype=np.int64)
-    number[order] = np.arange(count)
-    first = np.full(count, count)
-    np.minimum.at(first, join.merged, number)
-    numbers = first[join.merged]  # the number of each document
-    limit = join.limits.clusters
-    buckets = join.buckets.of_rows((numbers == number)[join.buckets.members])
-    buckets = join.thin(buckets, join.merged, limit.whole)
-    buckets = buckets.renumbered(number)
-    taken = np.full(count, -1)
-    scores = np.ones(count)
-    free = np.ones(count, dtype=np.bool_)
-    for a, b in buckets.pairs(count, limit, free, chunk=join.limits.pairs_chunk):
-        join.progress(int(a[0]), count, _COMPARED)
-        left, right, similarities = join.similar(order[a], order[b], join.threshold)
-        takers, others = number[left], number[right]
-        # All pairs of a smaller taker are in this chunk or were in an earlier one.
-        begins, ends = runs(takers)
-        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-            if taken[takers[begin]] < 0:
-                pairs = begin + np.flatnonzero(taken[others[begin:end]] < 0)
-                taken[others[pairs]] = takers[begin]
-                scores[others[pairs]] = similarities[pairs]
-        np.less(taken, 0, out=free)
-    taker = np.where(free, np.arange(count), taken)
-    _warn(buckets, limit, taker, free)
-    return order[taker[numbers]], scores[numbers]
-
-
-def _warn(buckets: SharedBuckets, limit: Limit, labels: IntArray, asking: Mask) -> None:
+def warn_of_cut(buckets: SharedBuckets, limit: Limit, labels: IntArray, asking: Mask) -> None:
+    """Warn if a limit left out pairs of different labels; for the arguments see `cut_by`."""
     if cut := buckets.cut_by(limit, labels, asking):
         errors.warn_of_limit(clusters_cut(cut, limit))
 

@@ -25,6 +25,7 @@ def command(tmp_path: Path) -> Command:
     return Command(tmp_path)
 
 
+@pytest.mark.app("keeping")
 def test_keys_to_drop(command: Command) -> None:
     c = "c [red]\x1b[31m"
     note = '"below", so not listed: 2; with --star there are none\n'

@@ -56,6 +56,7 @@ APPS = {
     app: NEEDS.get(app, set[str]())
     for app in (
         *(
+            "keeping",
             "tables",
             "words",
             "documents",

@@ -45,12 +45,17 @@ def db(tmp_path: Path) -> Iterator[lshdb.Database]:
         yield db
 
 
-@pytest.mark.app("review")
+@pytest.mark.app("keeping", "review")
 def test_a_filter_keeps_pairs_apart_and_chooses_who_stays(
     db: lshdb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filter_of: type[PairFilter] = ByLetter
-    monkeypatch.setattr(offers, "offered", lambda _, part: {"decisions": filter_of}[part])
+    offered = offers.offered
+    monkeypatch.setattr(
+        offers,
+        "offered",
+        lambda table, name: filter_of if name == "decisions" else offered(table, name),
+    )
     pairs = [(pair.a, pair.b) for pair in db.pairs()]
     assert pairs == [("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")]
     (cluster,) = db.clusters()

@@ -40,6 +40,7 @@ def kinds(table: Any) -> list[str]:
     return [str(field.type) for field in table.schema]
 
 
+@pytest.mark.app("keeping")
 def test_tables_have_what_iterating_gives(db: lshdb.Database) -> None:
     matches = db.query(key="a")
     assert matches == list(matches)

@@ -8,7 +8,7 @@ dropped because of another; files of rows; the database with what was kept.
     matching, record_matching  compare a batch with a collection, by shared codes or as records
     whole_texts texts of a reference that are too short for runs
     identical   documents with the same characters, or bytes, found by their digests
-    containing, ordering  documents that another one contains; how values of a field compare
+    containing  documents that another one contains
     collection  documents that others are compared with, and where they are from
     references  names of files, databases and data of a program that rows are compared with first
     deciding    decides on batches in order, and writes what is kept; Database.add_many uses it

@@ -35,12 +35,12 @@ from lshdb.apps.dedup.locations import Locations
 from lshdb.apps.dedup.options import CUT_OF_TEXTS, DedupOptions, RuleOptions
 from lshdb.apps.dedup.references import Reference, outermost, references_of
 from lshdb.apps.dedup.spool import Spool
+from lshdb.apps.keeping import ranking
 from lshdb.apps.merging.merging import rebased
 from lshdb.apps.signatures import signature_sets
 from lshdb.errors import TIMEOUT, InputError, UsageError, warn
 from lshdb.formatting import counted
 from lshdb.progress import Progress, silent
-from lshdb.read import keeping
 from lshdb.read.batch import Batch, Origin
 from lshdb.read.counts import Failures
 from lshdb.read.files import stored_time
@@ -340,7 +340,7 @@ class Run:
 
         With `on_all`, it gets them, too, and the report counts those without shingles.
         """
-        from lshdb.apps.dedup.ordering import FieldOrder  # the order of the input needs none
+        from lshdb.apps.keeping.field_order import FieldOrder  # the order of the input needs none
 
         order, empty, failed = self._choice.order, 0, 0
         field_order = FieldOrder(order.field, order.unordered) if order.field else None
@@ -366,7 +366,7 @@ class Run:
             self._progress(spool.count, None, "rows read")
         if field_order is not None:
             field_order.finish("row")
-        spool.order(descending=keeping.is_descending(order) or on_all is not None)
+        spool.order(descending=ranking.is_descending(order) or on_all is not None)
         return model.AddReport(empty=empty, failed=failed)
 
     def _ranks(
@@ -376,7 +376,7 @@ class Run:
         sizes: Iterable[int],
         field_ranks: Iterable[bytes | None] | None,
         inside: Callable[[str], bool] | None,
-    ) -> Iterator[keeping.Rank]:
+    ) -> Iterator[ranking.Rank]:
         """The group and the rank of each document; UsageError if it has no file that is needed.
 
         Args:
@@ -397,7 +397,7 @@ class Run:
                 path = path_of_key(path, root)
             if file is None and (inside or by_time or order.keep == "shortest-path"):
                 raise UsageError(f"keep {order.keep}: these rows are in no file")
-            yield keeping.rank(
+            yield ranking.rank(
                 order,
                 number=number,
                 size=size if by_size else None,
@@ -499,7 +499,7 @@ def holding(directory: str | None) -> Callable[[str], bool] | None:
         return None
     if not os.path.isdir(directory):
         raise InputError(f"keep_in {escaped(directory)}: no such directory")
-    inside = keeping.below(os.path.realpath(directory))
+    inside = ranking.below(os.path.realpath(directory))
     return lambda path: inside(os.path.realpath(path))
 
 

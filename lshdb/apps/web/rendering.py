@@ -16,8 +16,7 @@ from lshdb import formatting
 from lshdb.apps.review.drawing import compact, log_ticks
 from lshdb.apps.review.listing import common_path
 from lshdb.json_text import dumps
-from lshdb.read.keeping import is_copy_name
-from lshdb.read.paths import escaped
+from lshdb.read.paths import escaped, is_copy_name
 from lshdb.text.shingling import Shingling
 
 _LONGEST_KEY = 120

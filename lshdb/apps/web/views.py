@@ -47,7 +47,7 @@ from lshdb.options import (
     SimilarOptions,
 )
 from lshdb.progress import Progress
-from lshdb.read.keeping import is_copy_name
+from lshdb.read.paths import is_copy_name
 from lshdb.sketch.settings import recall_at, settings_record
 from lshdb.store.rows import checked
 from lshdb.text.shingling import Content

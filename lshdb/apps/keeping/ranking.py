@@ -4,7 +4,6 @@ One implementation for rows that dedup decides on one by one, and for stored doc
 """
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,11 +13,6 @@ from lshdb.read.paths import is_in_bin
 Rank = tuple[int, Any]
 """The group of a document and its rank in the group. Groups are in order, lowest first; ranks of a
 group are comparable."""
-_COPY = re.compile(
-    r"^copy( \(?\d+\)?)? of |[ _-]copy( ?\(?\d+\)?)?(\.\w+)*$|\(\d+\)(\.\w+)*$|~\d*$",
-    re.IGNORECASE,
-)
-"""In the name of a file: what programs add to the names of copies."""
 _GROUPS = 2
 """Documents that have a rank come first, then those without one."""
 
@@ -44,7 +38,7 @@ def rank(
         options: which documents come first.
         number: the number of the document.
         size: its length, or its number of shingles; None if it does not matter.
-        field_rank: that of its field (see lshdb.apps.dedup.ordering); None if it has none.
+        field_rank: that of its field (see lshdb.apps.keeping.field_order); None if it has none.
         path: its file as the user names it, or its key.
         modified: the time of its file in nanoseconds; None if that is unknown, or does not matter.
         elsewhere: whether it is outside of the preferred folder.
@@ -79,15 +73,6 @@ def in_order(ranks: Sequence[Rank], order: Sequence[int], *, descending: bool) -
             indices.sort(key=lambda index: ranks[index][1], reverse=descending)
         ordered += indices
     return ordered
-
-
-def is_copy_name(key: str) -> bool:
-    """Whether the last name in a path is one that programs give to copies.
-
-    >>> [*map(is_copy_name, ["a/Copy of b.txt", "b (1).txt", "b - copy.md", "b.py~", "b.txt"])]
-    [True, True, True, True, False]
-    """
-    return _COPY.search(key.rpartition("/")[2]) is not None
 
 
 def below(directory: str) -> Callable[[str], bool]:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lshdb
-from lshdb.apps.dedup.ordering import FieldOrder
+from lshdb.apps.keeping.field_order import FieldOrder
 
 TEXT = "the quick brown fox jumps over the lazy dog"
 decimals = st.decimals(allow_nan=False) | st.integers() | st.floats(allow_nan=False)

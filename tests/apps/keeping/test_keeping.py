@@ -10,8 +10,8 @@ import pytest
 from helpers import Command
 
 import lshdb
+from lshdb.apps.keeping.ranking import in_order, is_descending, rank
 from lshdb.options import OrderOptions
-from lshdb.read.keeping import in_order, is_descending, rank
 
 TEXT = "the quick brown fox jumps over the lazy dog"
 # clusters, a review and dedup

@@ -1,0 +1,58 @@
+"""Star clusters: every member is similar to the kept document itself."""
+
+import numpy as np
+
+from lshdb.search.candidates import SharedBuckets
+from lshdb.search.pairs import COMPARED, Join, warn_of_cut
+from lshdb.text.arrays import IntArray, Shares, runs
+
+_32 = 32
+_LOW = (1 << _32) - 1
+
+
+def stars(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
+    """In order, each document takes the similar ones that are not taken yet.
+
+    Documents are renumbered by their index in the order; the first of equal ones stands for all.
+
+    Args:
+        join: has the m documents and their buckets.
+        order: int64[m], the documents, the most preferred first.
+
+    Returns:
+        For each document the kept one of its cluster, int64[m], and the similarity to it.
+    """
+    count = len(join)
+    number = np.empty(count, dtype=np.int64)
+    number[order] = np.arange(count)
+    first = np.full(count, count)
+    np.minimum.at(first, join.merged, number)
+    numbers = first[join.merged]  # the number of each document
+    limit = join.limits.clusters
+    buckets = join.buckets.of_rows((numbers == number)[join.buckets.members])
+    buckets = _renumbered(join.thin(buckets, join.merged, limit.whole), number)
+    taken = np.full(count, -1)
+    scores = np.ones(count)
+    free = np.ones(count, dtype=np.bool_)
+    for a, b in buckets.pairs(count, limit, free, chunk=join.limits.pairs_chunk):
+        join.progress(int(a[0]), count, COMPARED)
+        left, right, similarities = join.similar(order[a], order[b], join.threshold)
+        takers, others = number[left], number[right]
+        # All pairs of a smaller taker are in this chunk or were in an earlier one.
+        begins, ends = runs(takers)
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+            if taken[takers[begin]] < 0:
+                pairs = begin + np.flatnonzero(taken[others[begin:end]] < 0)
+                taken[others[pairs]] = takers[begin]
+                scores[others[pairs]] = similarities[pairs]
+        np.less(taken, 0, out=free)
+    taker = np.where(free, np.arange(count), taken)
+    warn_of_cut(buckets, limit, taker, free)
+    return order[taker[numbers]], scores[numbers]
+
+
+def _renumbered(buckets: SharedBuckets, numbers: IntArray) -> SharedBuckets:
+    """Buckets where document i has the number numbers[i], int64[m]."""
+    bucket = np.repeat(np.arange(len(buckets.offsets) - 1), buckets.sizes)
+    keys = np.sort(bucket << _32 | numbers[buckets.members])
+    return SharedBuckets((keys & _LOW).astype(np.int32), buckets.offsets)
