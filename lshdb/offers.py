@@ -109,6 +109,15 @@ RULES = dict.fromkeys(
     ("exclude", "include", "tracked", "ignore"), "lshdb.apps.ignoring.rules:Rules"
 )
 """What leaves files out of walks, by the option that asks for it: a lshdb.read.walking.Rules."""
+LEFT_OUT = {
+    "boilerplate": "lshdb.apps.programs.boilerplate:texts_without",
+    "marks": "lshdb.apps.characters.marks:plain",
+    "numbers": "lshdb.apps.characters.digits:alike",
+}
+"""What the endings of a shingle leave out, in this order: functions of texts, in which all that
+stays has the same offsets."""
+WEIGHTS = {"cjk": "lshdb.apps.characters.ideographs:IDEOGRAPHS"}
+"""How many characters some count as, by the ending of a shingle: see lshdb.text.kinds."""
 READERS = {
     "documents": "lshdb.apps.documents.reader:DocumentReader",
     "archives": "lshdb.apps.documents.archives:Archives",

@@ -42,6 +42,8 @@ COMMANDS = (
     ("passages -d passages.db texts/a.txt", "passages", "texts/b.txt"),
     ("init -d records.db --for records", "records", "records.db made"),
     ("add -d records.db texts", "", "added 2"),
+    ("init -d marks.db --ignore marks", "characters", "marks.db made"),
+    ("add -d marks.db texts", "", "added 2"),
     ("init -d code.db --shingle code:5", "programs", "code.db made"),
     ("add -d code.db texts", "", "added 2"),
     ("init", "", "lsh.db made"),

@@ -16,7 +16,7 @@ from lshdb.sketch.constructions import Construction, candidate_probability
 from lshdb.sketch.settings import MIN_LANES, Settings, SketchName, parts_of, settings_record
 from lshdb.text.content import normalized
 from lshdb.text.hashing import LARGEST_SEED
-from lshdb.text.kinds import kind_of
+from lshdb.text.kinds import missing_app
 from lshdb.text.shingles import base_hashes
 from lshdb.text.shingling import Shingling
 
@@ -260,7 +260,8 @@ def resolve(request: options.SettingsOptions) -> Settings:
     # Checked before a construction is chosen, which needs valid numbers.
     settings = _shaped(request.shape, Settings(**_settings_of(values)))
     bits = 32 if shingling.foreign else lane_bits_for(settings.construction)
-    kind_of(shingling)  # the apps of which the file needs something are there
+    # The apps of which the file needs something are there.
+    offers.check_is_there(missing_app(shingling), str(shingling))
     for part in parts_of(settings):
         offers.check_is_there(offers.TABLES[part], part)
     return replace(settings, lane_bits=bits)

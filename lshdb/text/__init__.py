@@ -8,7 +8,6 @@ of a document.
     kinds      the door of an app that cuts texts in its own way, as into tokens of programs
     shingles   documents to shingle hashes, in blocks; distinct shingles
     folding    normalises text: NFKC, then case folding, frozen at Unicode 14.0; words in it
-    spelling   texts without accents and other marks
     hashing    constants from a seed; hashes of byte spans, whole arrays at a time
     arrays     where the items of an array begin; cutting it into parts
 

@@ -44,11 +44,31 @@ class ShingleKind(Protocol):
         """`Tokens.text` of one large text, in pieces for about `size` characters each."""
 
 
-def missing_app(shingling: Shingling) -> str | None:
-    """The app that cuts such texts, or leaves out a part of them, and is not installed, if any."""
-    offered = [offers.KINDS.get(shingling.kind), *map(offers.LEFT_OUT.get, shingling.options)]
-    apps = [offers.app_of(place) for place in offered if place is not None]
-    return next((app for app in apps if not offers.is_there(app)), None)
+class CharacterWeights(Protocol):
+    """How many characters some characters count as; `lshdb.offers.WEIGHTS` names it."""
+
+    def of_text(self, text: str, size: int) -> int:
+        """The weight of a folded text in shingles of `size`; of ASCII its length."""
+
+    def runs(self, text: str, lengths: IntArray, size: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Where the runs of weight `size` begin and end in texts one after another in a folded one.
+
+        Args:
+            text: n texts.
+            lengths: int64[n], theirs.
+            size: weight of a run; a text of less weight is one run.
+
+        Returns:
+            int64[r] the first character of each run, and the last + 1; int64[n] runs of each text.
+        """
+
+
+def missing_app(shingling: Shingling) -> str:
+    """The app that cuts such texts, or leaves out a part, if it is not installed; else ""."""
+    endings = offers.LEFT_OUT | offers.WEIGHTS
+    offered = [offers.KINDS.get(shingling.kind), *map(endings.get, shingling.options)]
+    apps = [offers.app_of(place) for place in offered if place]
+    return next((app for app in apps if not offers.is_there(app)), "")
 
 
 def kind_of(shingling: Shingling) -> ShingleKind | None:
@@ -61,3 +81,9 @@ def kind_of(shingling: Shingling) -> ShingleKind | None:
         return None
     kind: ShingleKind = offers.offered(offers.KINDS, name)
     return kind
+
+
+def weights_of(shingling: Shingling) -> CharacterWeights | None:
+    """How characters are weighed, as an app offers it; None where each counts as one."""
+    names = shingling.options & offers.WEIGHTS.keys()
+    return offers.offered(offers.WEIGHTS, *names) if names else None

@@ -52,7 +52,7 @@ from lshdb.text.hashing import (
     selection,
     span_hash,
 )
-from lshdb.text.kinds import Tokens, kind_of
+from lshdb.text.kinds import CharacterWeights, Tokens, kind_of, weights_of
 from lshdb.text.shingling import Content, Element, Shingles, Shingling
 
 _MERGE = 1 << 22
@@ -89,8 +89,6 @@ def is_large(content: Content, shingling: Shingling) -> TypeGuard[str]:
 
 _OTHER_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u1680\u2028\u2029"
 """White space that folding does not change."""
-_KANA = "\u3041-\u31ff"
-_HANGUL = "\uac00-\ud7a3"
 _SEPARATOR = "\0"
 _Units = TypeVar("_Units", str, Hashes)
 _INT64 = range(-(1 << 63), 1 << 63)
@@ -202,7 +200,7 @@ def shingle_group(
         folded = _changed_together(_collapsed, [*shingling.read(texts)])
         collapsed = [text.strip(" ") for text in folded]
         lengths = lengths_of(collapsed)
-        shingles = _char_windows("".join(collapsed), lengths, size, seed, shingling.is_weighed)
+        shingles = _char_windows("".join(collapsed), lengths, size, seed, weights_of(shingling))
     else:
         shingles = _word_windows(*_word_hashes([*shingling.read(texts)], seed), size, seed)
     if not shingling.base:
@@ -234,8 +232,9 @@ def _pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
             yield _word_windows(signs, np.array([len(signs)]), size, seed).hashes
         return
     parts = kind.pieces(text, shingling, BLOCK[shingling.kind]) if kind else _collapsed_pieces(text)
-    weight = functools.partial(_weight, size=size) if shingling.is_weighed else len
-    windows = functools.partial(_char_windows, is_weighed=shingling.is_weighed)
+    weights = weights_of(shingling)
+    weight = functools.partial(weights.of_text, size=size) if weights else len
+    windows = functools.partial(_char_windows, weights=weights)
     yield from _shingles_of_parts(parts, operator.add, windows, size, seed, weight)
 
 
@@ -287,7 +286,11 @@ def _counts(lengths: Offsets, size: int) -> Offsets:
 
 
 def _char_windows(
-    text: str, lengths: Offsets, size: int, seed: int, is_weighed: bool = False
+    text: str,
+    lengths: Offsets,
+    size: int,
+    seed: int,
+    weights: CharacterWeights | None = None,
 ) -> Shingles:
     """Shingles of `size` characters, or weight, of documents one after another in a folded text."""
     hasher = span_hash(seed, "char")
@@ -299,8 +302,8 @@ def _char_windows(
         short = np.flatnonzero((lengths > 0) & (lengths < size))
         hashes[offsets[short]] = hasher.spans(buffer, starts[short], lengths[short])
         return Shingles(hashes, offsets)
-    if is_weighed:
-        first, last, counts = weighed_runs(text, lengths, size)
+    if weights:
+        first, last, counts = weights.runs(text, lengths, size)
         offsets = offsets_of(counts)
     else:
         first = np.flatnonzero(selection(starts, counts, len(text)))
@@ -308,40 +311,6 @@ def _char_windows(
     buffer, byte_offsets = utf8(text)
     begins = byte_offsets[first]
     return Shingles(hasher.spans(buffer, begins, byte_offsets[last] - begins), offsets)
-
-
-def _weights(text: str, size: int) -> Offsets:
-    """Twice the weight of each character of a folded text, int64[n]."""
-    codes = folding.code_points(text)
-    ideographs = (folding.character_classes().take(codes) & folding.IDEOGRAPH) != 0
-    heavy = np.where(folding.is_any(codes, _KANA), size, 2 * size)
-    return np.where(ideographs | folding.is_any(codes, _HANGUL), heavy, 2)
-
-
-def _weight(text: str, size: int) -> int:
-    return int(_weights(text, size).sum()) // 2
-
-
-def weighed_runs(text: str, lengths: Offsets, size: int) -> tuple[Offsets, Offsets, Offsets]:
-    """Where the runs of weight `size` begin and end in texts one after another in a folded text.
-
-    Args:
-        text: n texts.
-        lengths: int64[n], theirs.
-        size: weight of a run; a text of less weight is one run.
-
-    Returns:
-        int64[r] the first character of each run, and the last + 1; int64[n] runs of each text.
-    """
-    reached, bounds = offsets_of(_weights(text, size)), offsets_of(lengths)
-    last = reached.searchsorted(reached[:-1] + 2 * size)
-    is_run = last <= np.repeat(bounds[1:], lengths)
-    counts = sums(is_run, bounds)
-    (light,) = ((counts == 0) & (lengths > 0)).nonzero()
-    counts[light] = is_run[bounds[light]] = True
-    last[bounds[light]] = bounds[light + 1]
-    (first,) = is_run.nonzero()
-    return first, last[first], counts
 
 
 def _collapsed(text: str) -> str:

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from lshdb import offers
 from lshdb.errors import SettingsError
-from lshdb.text import spelling
 from lshdb.text.arrays import IntArray
 
 Element = str | int
@@ -22,17 +21,6 @@ OfSets = bool | Literal["bag"]
 """Whether documents are sets, and of what kind."""
 LONGEST_SHINGLE = 64
 LONGEST_NAME = 100
-_ZEROS = (
-    "0\u0660\u06f0\u07c0\u0966\u09e6\u0a66\u0ae6\u0b66\u0be6\u0c66\u0ce6\u0d66\u0de6"
-    "\u0e50\u0ed0\u0f20\u1040\u1090\u17e0\u1810\u1946\u19d0\u1a80\u1a90\u1b50\u1bb0"
-    "\u1c40\u1c50\ua620\ua8d0\ua900\ua9d0\ua9f0\uaa50\uabf0\uff10\U000104a0\U00010d30"
-    "\U00011066\U000110f0\U00011136\U000111d0\U000112f0\U00011450\U000114d0\U00011650"
-    "\U000116c0\U00011730\U000118e0\U00011950\U00011c50\U00011d50\U00011da0\U00016a60"
-    "\U00016ac0\U00016b50\U0001d7ce\U0001d7d8\U0001d7e2\U0001d7ec\U0001d7f6\U0001e140"
-    "\U0001e2f0\U0001e950\U0001fbf0"
-)
-"""The decimal digits 0 of Unicode 14, each followed by the other nine."""
-DIGITS = {ord(zero) + value: "0" for zero in _ZEROS for value in range(10)}
 
 _OPTIONS = {
     "word": {"boilerplate", "marks", "numbers"},
@@ -47,12 +35,11 @@ class Shingling:
 
     `bag` is a set whose elements are numbered copies. `word:3-numbers` is `word:3` with one sign
     for all digits: texts that differ in digits only are equal. `word:3-marks` compares texts in
-    plain spelling (lshdb.text.spelling). In `char:3-cjk` a character of Chinese or Korean is a
-    shingle, and two kana are one. `word:3-boilerplate` and `code:6-boilerplate`, for
-    `lshdb gate`, leave boilerplate out by the rules of this version of lshdb, so other versions
-    cannot use such a file. With `foreign:NAME` signatures come from another program, to which the
-    user gives this name. Shingles of the texts in `base`, each with a name, do not count; `str`
-    does not show them.
+    plain spelling. In `char:3-cjk` a character of Chinese or Korean is a shingle, and two kana are
+    one. `word:3-boilerplate` and `code:6-boilerplate`, for `lshdb gate`, leave boilerplate out by
+    the rules of this version of lshdb, so other versions cannot use such a file. With
+    `foreign:NAME` signatures come from another program, to which the user gives this name. Shingles
+    of the texts in `base`, each with a name, do not count; `str` does not show them.
 
     >>> Shingling.parse("char:5")
     Shingling(kind='char', size=5)
@@ -104,11 +91,6 @@ class Shingling:
         """Whether another program makes the signatures, so that nothing is shingled here."""
         return self.kind == "foreign"
 
-    @property
-    def is_weighed(self) -> bool:
-        """Whether characters count as several, by their script."""
-        return "cjk" in self.options
-
     def without(self, texts: Iterable[str]) -> Self:
         """The same with more base texts."""
         return dataclasses.replace(self, base=(*self.base, *(("", text) for text in texts)))
@@ -118,12 +100,9 @@ class Shingling:
 
         The boilerplate of programs is left out later, when comments and strings are known.
         """
-        if "boilerplate" in self.options and not self.of_programs:
-            texts = [*map(offers.offered(offers.LEFT_OUT, "boilerplate"), texts)]
-        if "marks" in self.options:
-            texts = spelling.plain(texts)
-        if "numbers" in self.options:
-            texts = [text.translate(DIGITS) for text in texts]
+        for name in offers.LEFT_OUT:
+            if name in self.options and not self.of_programs:
+                texts = offers.offered(offers.LEFT_OUT, name)(texts)
         return texts
 
     def __str__(self) -> str:

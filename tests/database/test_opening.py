@@ -273,7 +273,9 @@ of_programs = partial(pytest.param, marks=pytest.mark.app("passages", "programs"
 @pytest.mark.parametrize(
     ("given", "shingle", "threshold", "passages"),
     [
-        ({"purpose": "short-text"}, "char:3-cjk", 0.55, 0),
+        pytest.param(
+            {"purpose": "short-text"}, "char:3-cjk", 0.55, 0, marks=pytest.mark.app("characters")
+        ),
         pytest.param({"purpose": "records"}, "char:3", 0.55, 0, marks=pytest.mark.app("records")),
         ({"purpose": "documents", "threshold": 0.7}, "char:9", 0.7, 0),
         pytest.param({"purpose": "scans"}, "char:5", 0.28, 0, marks=pytest.mark.app("records")),

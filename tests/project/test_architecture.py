@@ -63,6 +63,7 @@ APPS = {
             "ignoring",
             "merging",
             "repair",
+            "characters",
             "programs",
             "passages",
             "records",

@@ -40,17 +40,11 @@ SYLLABLES = st.sampled_from([THAI_AND_LAO, KHMER_AND_BURMESE, JAVANESE_AND_BALIN
     lambda letters: st.text(letters + " a\u200b\u0301", max_size=40)
 )
 BATCHES = st.lists(TEXTS | SYLLABLES, max_size=8)
-WORDS = st.builds(
-    Shingling,
-    st.just("word"),
-    st.integers(1, 4),
-    options=st.frozensets(st.just("marks")),
-)
+WORDS = st.builds(Shingling, st.just("word"), st.integers(1, 4))
 CHARS = st.builds(
     Shingling,
     st.just("char"),
     st.one_of(st.integers(1, 9), st.sampled_from([16, 40, 64])),
-    options=st.frozensets(st.sampled_from(["cjk", "marks"])),
 )
 ELEMENTS = st.one_of(
     st.text(max_size=12),

@@ -13,7 +13,7 @@ import numpy as np
 
 from lshdb.apps.passages import positions
 from lshdb.text import folding, shingles
-from lshdb.text.shingling import DIGITS, Shingling
+from lshdb.text.shingling import Shingling
 
 _HYPHENS = "-\u00ad\u2010"
 _BREAK = rf"[{_HYPHENS}]\r?\n[ \t]*"
@@ -77,5 +77,5 @@ def _breaks(text: str, units: positions.Units) -> Iterator[tuple[int, int, int]]
         follows = text[end]
         classes = folding.character_classes()[folding.code_points(folding.fold(follows))]
         is_word = (classes & (folding.WORD | folding.IDEOGRAPH)).any()
-        if is_word and ord(follows) not in DIGITS and folding.never_combines(follows):
+        if is_word and not follows.isdecimal() and folding.never_combines(follows):
             yield begin, end, index

@@ -289,9 +289,9 @@ def without(text: str, stretches: Sequence[Stretch]) -> str:
     return "".join([*parts, text[copied_to:]])
 
 
-def text_without(text: str) -> str:
-    """A text for people with blanks in place of its boilerplate."""
-    return without(text, in_text(text))
+def texts_without(texts: Sequence[str]) -> list[str]:
+    """Texts for people with blanks in place of their boilerplate."""
+    return [without(text, in_text(text)) for text in texts]
 
 
 def _regions(text: str, blanked: str) -> tuple[list[Stretch], list[tuple[int, str]]]:
