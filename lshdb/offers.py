@@ -103,8 +103,6 @@ CHECKS = {"decisions": "lshdb.apps.review.decision_rows:problems"}
 """What finds problems in a part that no texts give, by a guard.Connection of `check`."""
 KINDS = {"code": "lshdb.apps.programs.kind:PROGRAMS"}
 """Kinds of shingles: a ShingleKind each (lshdb.text.kinds)."""
-LEFT_OUT = {"boilerplate": "lshdb.apps.programs.boilerplate:text_without"}
-"""What the ending of a setting leaves out: a function that puts blanks there in a text."""
 RULES = dict.fromkeys(
     ("exclude", "include", "tracked", "ignore"), "lshdb.apps.ignoring.rules:Rules"
 )
@@ -118,6 +116,8 @@ LEFT_OUT = {
 stays has the same offsets."""
 WEIGHTS = {"cjk": "lshdb.apps.characters.ideographs:IDEOGRAPHS"}
 """How many characters some count as, by the ending of a shingle: see lshdb.text.kinds."""
+SKETCHES = {"minhash": "lshdb.apps.signatures.textbook:MinHashSketch"}
+"""What else makes signatures: see lshdb.sketch.minhash.Sketch."""
 READERS = {
     "documents": "lshdb.apps.documents.reader:DocumentReader",
     "archives": "lshdb.apps.documents.archives:Archives",

@@ -44,6 +44,8 @@ COMMANDS = (
     ("add -d records.db texts", "", "added 2"),
     ("init -d marks.db --ignore marks", "characters", "marks.db made"),
     ("add -d marks.db texts", "", "added 2"),
+    ("init -d textbook.db --sketch minhash", "signatures", "textbook.db made"),
+    ("add -d textbook.db texts", "", "added 2"),
     ("init -d code.db --shingle code:5", "programs", "code.db made"),
     ("add -d code.db texts", "", "added 2"),
     ("init", "", "lsh.db made"),

@@ -262,6 +262,7 @@ def resolve(request: options.SettingsOptions) -> Settings:
     bits = 32 if shingling.foreign else lane_bits_for(settings.construction)
     # The apps of which the file needs something are there.
     offers.check_is_there(missing_app(shingling), str(shingling))
+    offers.check_is_there(offers.app_of(offers.SKETCHES.get(settings.sketch, "")), settings.sketch)
     for part in parts_of(settings):
         offers.check_is_there(offers.TABLES[part], part)
     return replace(settings, lane_bits=bits)

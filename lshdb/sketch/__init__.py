@@ -5,7 +5,7 @@ keys int64[n, bands], the same for the same seed everywhere: golden files pin th
 
     banding         a signature's bucket keys, one per band
     constructions   bands, rows, levels: what makes a candidate, how probably (the S-curve)
-    minhash         the two sketches, `fast` and `minhash`; estimates from signatures
+    minhash         the sketch `fast`, and the door for others; estimates from signatures
     part_rows       what other parts of the index have of documents that are signed
     settings        what a database is made with
     signing         a batch of documents to signatures and bucket keys

@@ -1,14 +1,11 @@
 """MinHash sketches: a set of shingle hashes becomes a signature of k lanes of 16 or 32 bits.
 
 A lane of 16 bits is the low half of the lane of 32 bits, so that a wide signature can be cut to a
-narrow one. Two sketches with one interface:
+narrow one. There are several sketches, one here, others of apps:
 
 `fast`: fast similarity sketching (Dahlgaard, Knudsen, Thorup, FOCS 2017, arXiv 1704.04370). Round
 i < k throws every shingle into one random lane, round k + j every shingle into lane j; a lane
 keeps the smallest hash of the first round that reaches it, and rounds end when no lane is empty.
-
-`minhash`: the textbook's (Broder 1997): k hash functions, lane j is made from the minimum of the
-j-th.
 
 A document without shingles has all bits set in every lane; it is similar to nothing, and callers
 keep it out of comparisons.
@@ -20,10 +17,12 @@ J + (1 - J) 2^-w, and `estimate` takes the accidents out (b-bit minwise hashing:
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from lshdb import offers
 from lshdb.sketch.settings import SketchName
 from lshdb.text import arrays
 from lshdb.text.hashing import Hashes, Offsets, constants, distinct
@@ -37,9 +36,28 @@ EMPTY = 0xFFFFFFFF
 """A lane of 32 bits of a document without shingles."""
 
 _32 = np.uint64(32)
-_NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
+NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""What no shingle has lowered yet."""
 BLOCK_HASHES = 1 << 15
 """Hashes computed in one numpy call: their arrays fit in the processor's cache."""
+
+
+class Sketch(Protocol):
+    """Makes signatures of `lanes` lanes of 32 bits; the same for the same seed on every machine."""
+
+    lanes: int
+
+    def minima(self, shingles: Shingles) -> Hashes:
+        """What later shingles of n documents may still lower, uint64[n, lanes]; all bits if empty.
+
+        The minima of a document are the smallest ones of its parts.
+        """
+
+    def lanes_of(self, table: Hashes) -> arrays.Lanes:
+        """The lanes uint32[n, k] of minima uint64[n, k], of which none is empty."""
+
+    def signatures(self, shingles: Shingles) -> arrays.Lanes:
+        """The signatures of n documents, uint32[n, lanes]."""
 
 
 @dataclass(eq=False)
@@ -70,7 +88,7 @@ class FastSketch:
     def minima(self, shingles: Shingles) -> Hashes:
         """Round 0 of n documents: the smallest hash of each lane, uint64[n, lanes]."""
         counts = arrays.sizes_of(shingles.offsets)
-        table = np.full((len(counts), self.lanes), _NOTHING)
+        table = np.full((len(counts), self.lanes), NOTHING)
         self._first_round(table, shingles.hashes, counts)
         return table
 
@@ -78,7 +96,7 @@ class FastSketch:
         """The signatures of n documents, uint32[n, lanes]."""
         counts = arrays.sizes_of(shingles.offsets)
         table = self.minima(shingles)
-        (unfilled,) = ((table == _NOTHING).any(axis=1) & (counts > 0)).nonzero()
+        (unfilled,) = ((table == NOTHING).any(axis=1) & (counts > 0)).nonzero()
         if len(unfilled):
             rows = table[unfilled]
             unfinished = (
@@ -139,7 +157,7 @@ class FastSketch:
         A cell filled here holds round << 32 | hash, so that the earliest round wins.
         """
         rows = np.arange(len(table))
-        later = np.where(table == _NOTHING, _NOTHING, np.uint64(0))
+        later = np.where(table == NOTHING, NOTHING, np.uint64(0))
         cell_of_row = np.repeat(rows * self.lanes, counts)
         i = 1
         while len(rows) and i < self.lanes:
@@ -153,7 +171,7 @@ class FastSketch:
             index += cell_of_row
             np.minimum.at(later.ravel(), index.ravel(), cells.ravel())
             i += many
-            still = (later == _NOTHING).any(axis=1)
+            still = (later == NOTHING).any(axis=1)
             if not still.any():  # as of a query
                 break
             if not still.all():
@@ -168,76 +186,15 @@ class FastSketch:
     @staticmethod
     def _keep(table: Hashes, rows: Offsets, later: Hashes) -> None:
         cells = table[rows]
-        table[rows] = np.where(cells == _NOTHING, later, cells)
+        table[rows] = np.where(cells == NOTHING, later, cells)
 
     def _last_rounds(self, later: Hashes, y: _ShortHashes, counts: Offsets) -> None:
         """Rounds k to 2k-1: lane j, if still empty, takes the smallest g_(k+j), in place."""
         starts = np.cumsum(counts) - counts
-        empty = later == _NOTHING
+        empty = later == NOTHING
         for lane in np.flatnonzero(empty.any(axis=0)).tolist():
             g = self._round(y, np.array([self.lanes + lane]))
             later[empty[:, lane], lane] = np.minimum.reduceat(g, starts)[empty[:, lane]]
-
-
-@dataclass(eq=False)
-class MinHashSketch:
-    """The textbook's MinHash, in lanes of 32 bits.
-
-    Hash functions: h_j(x) = a_j * mix(x) + b_j mod 2^64, multiply-shift (Dietzfelbinger et al.
-    1997), exact in 64-bit arithmetic. Lane j is the high half of m * min h_j(x) mod 2^64.
-
-    The product is needed because neither half of the minimum can be kept as it is: its highest bits
-    are zeros, the more the larger the set, and its lowest bits depend only on those of mix(x), so
-    that two shingles would agree in all lanes or in none.
-    """
-
-    lanes: int
-    seed: int
-
-    def __post_init__(self) -> None:
-        self._factors = constants(self.seed, "minhash factors", self.lanes)
-        self._terms = constants(self.seed, "minhash terms", self.lanes)
-        self._multipliers = constants(self.seed, "minhash multipliers", 3)
-
-    def signatures(self, shingles: Shingles) -> arrays.Lanes:
-        """The signatures of n documents, uint32[n, lanes]."""
-        return self.lanes_of(self.minima(shingles))
-
-    def minima(self, shingles: Shingles) -> Hashes:
-        """The smallest hash of each function for n documents, uint64[n, lanes]."""
-        counts = arrays.sizes_of(shingles.offsets)
-        minima = np.full((len(counts), self.lanes), _NOTHING)
-        filled = np.flatnonzero(counts)
-        # For an empty segment reduceat returns its first element: leave those documents out.
-        starts, sizes = shingles.offsets[filled], counts[filled]
-        for part in arrays.chunks_of(sizes, BLOCK_HASHES):
-            begin, end = starts[part][0], starts[part][-1] + sizes[part][-1]
-            mixed = self._mix(shingles.hashes[begin:end])
-            minimum = np.empty((part.stop - part.start, self.lanes), dtype=np.uint64)
-            for lane in range(self.lanes):
-                h = mixed * self._factors[lane]
-                h += self._terms[lane]
-                minimum[:, lane] = np.minimum.reduceat(h, starts[part] - begin)
-            minima[filled[part]] = minimum
-        return minima
-
-    def lanes_of(self, minima: Hashes) -> arrays.Lanes:
-        """The lanes uint32[n, k] of minima uint64[n, k]; EMPTY for a document without shingles."""
-        lanes: arrays.Lanes = ((minima * self._multipliers[2]) >> _32).astype(np.uint32)
-        lanes[(minima == _NOTHING).all(axis=1)] = EMPTY
-        return lanes
-
-    def _mix(self, hashes: Hashes) -> Hashes:
-        """Mix hashes: multiply-shift alone is biased on sets with structure."""
-        h: Hashes = hashes * self._multipliers[0]
-        h ^= h >> _32
-        h *= self._multipliers[1]
-        h ^= h >> _32
-        return h
-
-
-Sketch = FastSketch | MinHashSketch
-"""Makes signatures of `lanes` lanes; the same for the same seed on every machine."""
 
 
 def of_pieces(sketch: Sketch, pieces: Callable[[], Iterable[Hashes]]) -> tuple[arrays.Lanes, int]:
@@ -245,13 +202,13 @@ def of_pieces(sketch: Sketch, pieces: Callable[[], Iterable[Hashes]]) -> tuple[a
 
     `pieces` gives the document's hashes, uint64[any] at a time; it may be called twice.
     """
-    table = np.full((1, sketch.lanes), _NOTHING)
+    table = np.full((1, sketch.lanes), NOTHING)
     total = 0
     for hashes in pieces():
         total += len(hashes)
         piece = Shingles(hashes, np.array([0, len(hashes)]))
         np.minimum(table, sketch.minima(piece), out=table)
-    if total and (table == _NOTHING).any():
+    if total and (table == NOTHING).any():
         # This many shingles leave a lane empty only if few of them are distinct.
         few = distinct(np.concatenate([distinct(hashes) for hashes in pieces()]))
         return sketch.signatures(Shingles(few, np.array([0, len(few)])))[0], total
@@ -259,8 +216,10 @@ def of_pieces(sketch: Sketch, pieces: Callable[[], Iterable[Hashes]]) -> tuple[a
 
 
 def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:
-    """The sketch of that name, `fast` or `minhash`, with its seeded constants."""
-    return FastSketch(lanes, seed) if name == "fast" else MinHashSketch(lanes, seed)
+    """The sketch of that name, with its seeded constants; UsageError if its app is missing."""
+    kind = FastSketch if name == "fast" else offers.offered(offers.SKETCHES, name)
+    sketch: Sketch = kind(lanes, seed)
+    return sketch
 
 
 def is_empty(signatures: arrays.Lanes) -> arrays.Mask:

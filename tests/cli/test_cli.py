@@ -14,6 +14,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
+from extras import if_there
 from helpers import Command, Result, database_of, finish, status_of, until
 
 import lshdb
@@ -138,7 +139,7 @@ def test_the_file_is_the_options_else_the_variables_else_lsh_db(tmp_path: Path) 
 
 def test_init_makes_what_is_asked_for_and_info_shows_it(command: Command) -> None:
     settings = {"threshold": "0.6", "recall": "0.9", "shingle": "char:5", "permutations": "64"}
-    settings |= {"sketch": "minhash", "seed": "7"}
+    settings |= {"seed": "7", **if_there("signatures", sketch="minhash")}
     asked = ["--no-content"]
     for name, value in settings.items():
         asked += [f"--{name}", value]

@@ -20,7 +20,7 @@ from helpers import ROOT
 from make_golden import SCHEMA
 
 import lshdb
-from lshdb.offers import is_there
+from lshdb.offers import SKETCHES, app_of, is_there
 from lshdb.sketch.constructions import Construction
 from lshdb.sketch.settings import Settings
 from lshdb.sketch.signing import sign
@@ -74,7 +74,8 @@ def test_kernels_have_the_answers_of_each_document() -> None:
         if not all(is_there({"reworded": "passages"}.get(name, name)) for name in needed):
             continue
         shingling = Shingling.parse(values.pop("shingle")).without(values.pop("base", ()))
-        if missing_app(shingling):
+        sketch_app = app_of(SKETCHES.get(values["sketch"], ""))
+        if missing_app(shingling) or not is_there(sketch_app):
             continue
         shape = Construction.parse(values.pop("construction"))
         settings = Settings(0.8, 0.99, shingling, construction=shape, content=True, **values)

@@ -11,6 +11,7 @@ from typing import Any
 
 import inspection
 import pytest
+from extras import if_there
 from helpers import FORK, barrier, database_of, forked, leave_a_log, status_of
 
 import lshdb
@@ -248,7 +249,7 @@ POSSIBLE: list[dict[str, Any]] = [
     {"permutations": 4096},
     {"construction": "and 8, or 16", "bands": 16, "rows": 8},
     {"rows": 4, "bands": 25, "recall": 0.99},
-    {"shingle": "char:64", "sketch": "minhash"},
+    {"shingle": "char:64", **if_there("signatures", sketch="minhash")},
     {"shingle": "set", "content": False},
     {"seed": (1 << 63) - 1},
 ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import inspection
+from extras import if_there
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -34,7 +35,7 @@ class DatabaseMachine(RuleBasedStateMachine):
         self.path = Path(self.directory.name) / "lsh.db"
         self.model: dict[str, frozenset[Any]] = {}
 
-    @initialize(sketch=st.sampled_from(["fast", "minhash"]))
+    @initialize(sketch=st.sampled_from(["fast", *if_there("signatures", minhash=0)]))
     def make(self, sketch: str) -> None:
         self.db = lshdb.open(
             self.path,

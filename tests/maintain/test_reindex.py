@@ -56,7 +56,9 @@ def made_with(path: Path, given: list[tuple[str, list[int]]], **settings: Any) -
     ("change", "settings"),
     [
         *((change, {}) for change in CHANGES.values()),
-        (CHANGES["threshold"], {"sketch": "minhash"}),
+        pytest.param(
+            CHANGES["threshold"], {"sketch": "minhash"}, marks=pytest.mark.app("signatures")
+        ),
         (CHANGES["64 bands"], {"content": False}),
     ],
     ids=str,

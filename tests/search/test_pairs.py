@@ -13,7 +13,7 @@ import inspection
 import numpy as np
 import oracles
 import pytest
-from extras import STARS
+from extras import STARS, if_there
 from helpers import database_of, set_families, text_families
 
 import lshdb
@@ -175,11 +175,17 @@ def test_how_far_a_join_is_is_reported(path: Path, find: Any, star: bool) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "sketch"), [("or 4, and 16, or 2", "fast"), ("and 3, or 6, and 2, or 4", "minhash")]
+    ("text", "made_by"),
+    [
+        ("or 4, and 16, or 2", {}),
+        ("and 3, or 6, and 2, or 4", if_there("signatures", sketch="minhash")),
+    ],
 )
-def test_cascades_find_what_the_signatures_say(path: Path, text: str, sketch: Any) -> None:
+def test_cascades_find_what_the_signatures_say(
+    path: Path, text: str, made_by: dict[str, str]
+) -> None:
     sets = set_families(51, families=9, copies=5, size=40)
-    shape: Any = {"threshold": 0.4, "construction": text, "sketch": sketch}
+    shape: Any = {"threshold": 0.4, "construction": text, **made_by}
     with lshdb.open(made(path, sets, **shape)) as db:
         lanes = db.settings.construction.lanes
         signatures = {key: db.get(key).signature for key in sets}

@@ -134,7 +134,9 @@ def follows(rate: float, similarity: float, construction: Construction, pairs: i
     return bool(abs(rate - curve) < bound)
 
 
-@pytest.mark.parametrize("sketch", ["fast", "minhash"])
+@pytest.mark.parametrize(
+    "sketch", ["fast", pytest.param("minhash", marks=pytest.mark.app("signatures"))]
+)
 def test_candidates_follow_the_curves(sketch: SketchName) -> None:
     """20,000 pairs for each curve, by their signatures."""
     for percent, text in itertools.product(PERCENTS, CASCADES):

@@ -22,7 +22,7 @@ from lshdb.sketch.signing import Signed, sign
 from lshdb.text.hashing import Hashes
 from lshdb.text.shingling import Shingles, Shingling
 
-NAMES: tuple[SketchName, ...] = ("fast", "minhash")
+NAMES = ["fast", pytest.param("minhash", marks=pytest.mark.app("signatures"))]
 ORACLES = {"fast": oracles.fast_signature, "minhash": oracles.minhash_signature}
 SETS = st.sets(st.integers(0, (1 << 64) - 1), max_size=30)
 BLOCK_HASHES = st.sampled_from([1, 10, 100, minhash.BLOCK_HASHES])

@@ -61,7 +61,12 @@ def wait_until_gone(processes: set[int]) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"shingle": "char:5", "sketch": "minhash", "seed": 7, "permutations": 100},
+        {
+            "shingle": "char:5",
+            "seed": 7,
+            "permutations": 100,
+            **if_there("signatures", sketch="minhash"),
+        },
         {"shingle": "set", "threshold": 0.5, "content": False},
         {"base": {"task": TEXTS[0]}, **if_there("passages", passages=3)},
     ],
