@@ -47,7 +47,7 @@ class Option:
         min: the smallest value.
         above: values are greater than this.
         max: the largest value.
-        metavar: what stands for a value in help pages.
+        metavar: what stands for a value in help pages; of a Literal its values if None.
         flags: how the command line writes it; --NAME if empty, or --no-NAME where the default is
             True.
         parse: makes the value of a text from the command line, or raises ValueError.

@@ -86,6 +86,7 @@ COMMANDS: dict[str, dict[str, Command]] = {
 FILTERS = {"decisions": "lshdb.apps.review.decisions:Decided"}
 """What makes a search.pair_filters.PairFilter, by the part of a file that it reads."""
 OF_OPTIONS = {
+    "base": "lshdb.apps.passages.cli.base_texts:base_texts",
     "files": "lshdb.apps.review.cli.proving:print_dropped",
     "repair": "lshdb.apps.repair.repairing:repaired",
     "conclusion": "lshdb.apps.repair.cli.concluding:conclusion",
@@ -246,20 +247,17 @@ SEARCHES = {
 @cache
 def is_there(app: str) -> bool:
     """Whether the folder of an app is there, with those of the apps it needs; "" is the core."""
-    return _has_folder(app) and all(map(is_there, NEEDS.get(app, ())))
-
-
-def _has_folder(app: str) -> bool:
-    try:
-        return not app or find_spec(f"lshdb.apps.{app}") is not None
-    except ModuleNotFoundError:  # no app at all
-        return False
+    return not _lacking(app)
 
 
 def _lacking(app: str) -> str:
     """The app without a folder for which an app is missing; "" for none."""
-    needed = sorted(NEEDS.get(app, ())) if _has_folder(app) else ()
-    return next(filter(None, map(_lacking, needed)), "" if _has_folder(app) else app)
+    try:
+        if app and find_spec(f"lshdb.apps.{app}") is None:
+            return app
+    except ModuleNotFoundError:  # no app at all
+        return app
+    return next((_lacking(need) for need in sorted(NEEDS.get(app, ())) if not is_there(need)), "")
 
 
 def missing(app: str) -> str:

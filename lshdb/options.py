@@ -101,7 +101,7 @@ StoredKey = Annotated[
 Estimate = Annotated[bool, uncommon("Faster: estimate from signatures.", section=MATCHING)]
 Distinguish = Annotated[
     Literal["numbers"] | None,
-    uncommon("Texts are similar only with the same numbers in order.", metavar="numbers"),
+    uncommon("Texts are similar only with the same numbers in order."),
 ]
 WhereParameters = Annotated[
     Parameters,
@@ -123,7 +123,6 @@ KeepOrder = Annotated[
     Literal["first", "last", "longest", "newest", "oldest", "shortest-path"],
     Option(
         "Which row or document stays. [default: first]",
-        metavar="first|last|longest|newest|oldest|shortest-path",
     ),
 ]
 OwnLimits = Annotated[Limits, argument("Sizes of batches, see lshdb.Limits.")]
@@ -233,7 +232,6 @@ class ShingleOptions(Options):
         Literal["numbers", "marks"] | None,
         Option(
             "Texts that differ in digits, or in accents and other marks, are equal.",
-            metavar="numbers|marks",
             flags=("--ignore",),
         ),
     ] = None
@@ -264,7 +262,6 @@ class PurposeOptions(Options):
         Option(
             "Shingle and threshold for such documents; for programs also passages of 12; records "
             "and scans are compared by what is rare in both.",
-            metavar="short-text|records|documents|scans|programs|baskets",
             flags=("--for",),
             common=True,
         ),
@@ -441,7 +438,6 @@ class TableOptions(Options):
         Literal["csv", "none"] | None,
         Option(
             "Quoted fields. [default: csv; of TSV, where it can be]",
-            metavar="csv|none",
             flags=("--quotes",),
         ),
     ] = None
@@ -510,7 +506,7 @@ class AddManyOptions(Options):
 
     on_similar: Annotated[
         Literal["keep", "skip"],
-        Option("skip leaves out similar documents. [default: keep]", metavar="keep|skip"),
+        Option("skip leaves out similar documents. [default: keep]"),
     ] = "keep"
     on_skip: Annotated[
         Callable[[Any], None] | None,
@@ -520,7 +516,6 @@ class AddManyOptions(Options):
         OnConflict,
         Option(
             "For a key that has another document. [default: replace]",
-            metavar="replace|keep|error",
         ),
     ] = "replace"
 
@@ -590,7 +585,7 @@ class WeightedOptions(Options):
 
     sort: Annotated[
         Literal["weighted", "weighted_share"] | None,
-        uncommon("Best first by this column.", metavar="weighted|weighted_share"),
+        uncommon("Best first by this column."),
     ] = None
     min_weighted: Annotated[
         float | None, uncommon("Minimum similarity weighted by rarity.", min=0, max=1)
@@ -724,7 +719,7 @@ class OrderOptions(Options):
     keep_min: Annotated[str | None, uncommon("Keep the smallest one.", metavar="FIELD")] = None
     unordered: Annotated[
         Literal["stop", "last"],
-        uncommon("Of a value that does not compare with others.", metavar="stop|last"),
+        uncommon("Of a value that does not compare with others."),
     ] = "stop"
     keep_in: Annotated[str | None, uncommon("Prefer what is in this folder.", metavar="DIR")] = None
 

@@ -42,6 +42,7 @@ COMMANDS = (
     ("passages -d passages.db texts/a.txt", "passages", "texts/b.txt"),
     ("init -d records.db --for records", "records", "records.db made"),
     ("add -d records.db texts", "", "added 2"),
+    ("init -d base.db --base texts/a.txt", "passages", "base.db made"),
     ("init -d marks.db --ignore marks", "characters", "marks.db made"),
     ("add -d marks.db texts", "", "added 2"),
     ("init -d textbook.db --sketch minhash", "signatures", "textbook.db made"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -12,13 +11,11 @@ from lshdb import offers, options
 from lshdb.cli import files, messages
 from lshdb.cli.options import NAMING
 from lshdb.database import Database, store_of
-from lshdb.errors import InputError, install
+from lshdb.errors import install
 from lshdb.formatting import counted
-from lshdb.keys import distinct_key
 from lshdb.model import Failure
 from lshdb.read import kinds, paths
 from lshdb.read.paths import printable_path
-from lshdb.text.content import digest
 from lshdb.text.shingling import Shingling
 
 if TYPE_CHECKING:
@@ -87,29 +84,6 @@ def document_of_file(session: Session, name: str) -> Batch:
     if session.counts.skipped["guessed"]:
         messages.warn(f"{printable_path(name)} is not UTF-8; its encoding is guessed")
     return document
-
-
-def base_texts(paths: Sequence[str], shingling: Shingling) -> dict[str, str]:
-    """The texts of files and directories by their keys, as `add` reads them.
-
-    Raises:
-        InputError: there is none, or one cannot be read.
-    """
-    root = os.path.realpath(os.curdir)
-    session = session_for(shingling, archives=True, root=root)
-    texts: dict[str, str] = {}
-    digests: dict[str, bytes] = {}
-    for document in session.read(paths):
-        if isinstance(document, Failure):
-            raise InputError(f"--base {document.where}: {document.reason}")
-        content = str(document.content)
-        content_digest = digest(content.encode())
-        key = distinct_key(document.key, content_digest, digests.get)  # rows may have one key
-        texts[key], digests[key] = content, content_digest
-    report_skipped_files(session.counts.skipped.counts(), "base: ")
-    if not texts:
-        raise InputError(f"--base {', '.join(map(printable_path, paths))}: no text is there")
-    return texts
 
 
 _READ = {

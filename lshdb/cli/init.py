@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from lshdb.cli import documents, messages, options
+from lshdb import offers
+from lshdb.cli import messages, options
 from lshdb.maintain.resolve import resolve
 from lshdb.options import Root, SettingsOptions
 from lshdb.sketch.settings import purpose_in_words
@@ -26,7 +27,8 @@ def init(
     Example: lshdb init -d class.db --for programs --base template/
     """
     if base:
-        settings = replace(settings, base=documents.base_texts(base, resolve(settings).shingling))
+        texts_of = offers.offered(offers.OF_OPTIONS, "base")
+        settings = replace(settings, base=texts_of(base, resolve(settings).shingling))
     existed = file.is_filled
     with file.open(settings=settings, root=root) as database:
         actual = database.settings

@@ -11,7 +11,7 @@ from itertools import chain
 from math import isfinite
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Annotated, Any, ParamSpec, get_args, get_origin
+from typing import Annotated, Any, Literal, ParamSpec, get_args, get_origin
 
 import typer
 
@@ -104,6 +104,7 @@ def parameters_of(parameter: Parameter) -> list[Parameter]:
 def _parameter(field: groups.Declared, **bounds: float | None) -> Parameter:
     name, annotation, default, option, *_ = field
     kind: Any = groups.without_none(annotation)
+    values = "|".join(get_args(kind)) if get_origin(kind) is Literal else ""
     flags, parse = option.flags, option.parse
     if option.metavar == "KEY":
         # A file name that is not UTF-8 becomes the key that add gave.
@@ -114,7 +115,7 @@ def _parameter(field: groups.Declared, **bounds: float | None) -> Parameter:
         # Of a union, such as values with and without names, the command line has the list.
         is_list = any(get_origin(part) is Sequence for part in (kind, *get_args(kind)))
         kind, default = list[str] if is_list and parse is None else str, default or None
-    metavar = option.metavar or _METAVARS.get(kind, "")
+    metavar = option.metavar or values or _METAVARS.get(kind, "")
     completion: Any = _completing(metavar) if "|" in metavar else None
     info: Any = typer.Option(  # type: ignore[call-overload]
         *flags,

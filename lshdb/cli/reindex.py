@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from lshdb.cli import documents, messages
+from lshdb import offers
+from lshdb.cli import messages
 from lshdb.cli.options import BasePaths, DatabaseFile
 from lshdb.formatting import size
 from lshdb.options import ReindexOptions
@@ -21,7 +22,8 @@ def reindex(*, file: DatabaseFile, options: ReindexOptions, base: BasePaths = No
     with file.open("write") as database:
         before = database.settings
         if base:
-            texts = {} if [*base] == ["none"] else documents.base_texts(base, before.shingling)
+            texts_of = offers.offered(offers.OF_OPTIONS, "base")
+            texts = {} if [*base] == ["none"] else texts_of(base, before.shingling)
             options = replace(options, base=texts)
         report = database.reindex(options)
     messages.warn_of_low_recall(report.after, options.shape)

@@ -74,11 +74,6 @@ def is_new(values: npt.NDArray[np.integer]) -> Mask:
     return new
 
 
-def last_true(chosen: Mask) -> IntArray:
-    """The last index up to each that is true, or 0: bool[n] -> int64[n]."""
-    return np.maximum.accumulate(np.where(chosen, np.arange(len(chosen)), 0))
-
-
 def runs(numbers: npt.NDArray[np.integer]) -> tuple[IntArray, IntArray]:
     """Where runs of equal numbers [n] begin and end: int64[r] both."""
     (begins,) = is_new(numbers).nonzero()

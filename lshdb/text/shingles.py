@@ -316,17 +316,11 @@ def _char_windows(
 def _collapsed(text: str) -> str:
     """The folded text in which each white-space run is one blank."""
     if text.isascii():
-        return _single_blanks(text.encode("ascii").translate(_CHAR_TABLE).decode("ascii"))
-    return _with_single_blanks(folding.fold(text))
-
-
-def _with_single_blanks(folded: str) -> str:
-    for blank in _OTHER_BLANKS:
-        folded = folded.replace(blank, " ")
-    return _single_blanks(folded)
-
-
-def _single_blanks(folded: str) -> str:
+        folded = text.encode("ascii").translate(_CHAR_TABLE).decode("ascii")
+    else:
+        folded = folding.fold(text)
+        for blank in _OTHER_BLANKS:
+            folded = folded.replace(blank, " ")
     while "  " in folded:  # splitting would take longer than the rest of shingling
         folded = folded.replace("  ", " ")
     return folded

@@ -136,6 +136,7 @@ def test_other_base_texts_are_other_settings(tmp_path: Path, path: Path) -> None
     assert not (tmp_path / "new.db").exists()
 
 
+@pytest.mark.app("passages")
 def test_the_commands(command: Command) -> None:
     command.write("task/a.txt", TEMPLATE)
     command.write("task/.hidden", TEXTS["d1"])

@@ -54,7 +54,7 @@ def _plain_part(text: str) -> str:
     table = np.zeros((3, distinct[-1] + 1), dtype=np.uint32)
     table[:, distinct] = np.transpose([*map(_plain_form, distinct.tolist())])
     letters, loses_marks, is_mark = table[:, codes]
-    bases = arrays.last_true(is_mark == 0)
+    bases = np.maximum.accumulate(np.where(is_mark == 0, np.arange(len(codes)), 0))
     letters[is_mark & loses_marks[bases] != 0] = ord(_SILENT)
     return str(letters.tobytes(), folding.UTF32, "surrogatepass")
 

@@ -110,6 +110,10 @@ class Row:
     b: Line | None
 
 
+_UNFOLDED_FOLLOWING = folding.FOLLOWING + "\u0e33\u0eb3"
+"""With a mark and a vowel each that folding takes apart."""
+
+
 @cache
 def _word_pattern() -> re.Pattern[str]:
     """A regular expression for what is compared before readers: a word, or a sign between words.
@@ -119,7 +123,7 @@ def _word_pattern() -> re.Pattern[str]:
     """
     marks, letters = _ranges(folding.COMBINES | folding.DROPPED), _ranges(folding.SYLLABIC)
     consonant = f"[{letters}](?:[{marks}]|(?<=[{folding.STACKING}])[{letters}])*+"
-    syllable = f"(?:[{folding.LEADING}][{marks}]*+)?+{consonant}[{folding.UNFOLDED_FOLLOWING}]*+"
+    syllable = f"(?:[{folding.LEADING}][{marks}]*+)?+{consonant}[{_UNFOLDED_FOLLOWING}]*+"
     plain = rf"[^\W{_HAN}{letters}]"
     word = f"{plain}++(?:[{marks}]++{plain}*+)*+"
     return re.compile(rf"(?:{word}|[{_HAN}][{marks}]*+|{syllable}|[^\w\s][{marks}]*+)")

@@ -89,7 +89,7 @@ class DropOptions(Options):
     ] = False
     on_null: Annotated[
         Literal["fail", "keep"],
-        Option("Of a row without a text. [default: fail]", metavar="fail|keep", section=INPUT),
+        Option("Of a row without a text. [default: fail]", section=INPUT),
     ] = "fail"
 
 

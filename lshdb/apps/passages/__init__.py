@@ -18,8 +18,9 @@ In: texts. Out: fingerprints for the index; the passages that a text shares with
                  processes, which find them in two
     positions, places  texts cut into words or other units; pages and lines of stretches
     reworded     passages that share rare words, in whatever order
-    cli          `lshdb passages`
+    cli          `lshdb passages`; the texts of --base
 
-Doors: line_ends, lookups, model, options, passage_pairs, passage_runs, passage_windows, passages,
-places, positions, processes, rarity, reworded, table_part, weights, winnowing.
+Doors: cli.base_texts, line_ends, lookups, model, options, passage_pairs, passage_runs,
+passage_windows, passages, places, positions, processes, rarity, reworded, table_part, weights,
+winnowing.
 """

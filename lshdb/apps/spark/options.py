@@ -66,9 +66,7 @@ class SparkRuleOptions(Options):
     buckets: BucketOptions
     drop: DropOptions
 
-    keep: Annotated[
-        Keep, Option("Which of similar ones to keep.", metavar="first|longest|last")
-    ] = "first"
+    keep: Annotated[Keep, Option("Which of similar ones to keep.")] = "first"
 
     @property
     def of_rows(self) -> RuleOptions:

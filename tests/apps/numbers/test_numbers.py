@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import Any
 
 import oracles
 import pytest
 from helpers import database_of
-from search.test_numbers_and_bags import ALL, NUMBERS, texts
 
 import lshdb
 from lshdb.apps.numbers.numbers import numbers_of
 from lshdb.offers import is_there
+
+ALL: dict[str, Any] = {"threshold": 0.3, "recall": 0.9999999}
+SIGNED = ["12", "3", "1.5", "5.1", "-4"]
+NUMBERS = {**{word: word for word in SIGNED}, "§4": "4", "4": "4", "A4": "a4", "a4": "a4"}
+NUMBERS |= {"\u0663": "3", "\u22124": "-4", "3:1": "3,1"}
+"""The numbers of words."""
+WORDS = ["act", "of", "may", "law", "town", "the", "and", *NUMBERS]
+
+
+def texts(seed: int) -> dict[str, str]:
+    rng = random.Random(seed)
+    made: dict[str, str] = {}
+    for number in range(60):
+        words = rng.choices(WORDS, k=10) if number % 3 == 0 else made[f"t{number - 1}"].split()
+        if number % 2:  # other words in a row, or other numbers
+            words[4:6] = reversed(words[4:6])
+        else:
+            words[rng.randrange(len(words))] = rng.choice(WORDS)
+        made[f"t{number}"] = " ".join(words)
+    return made
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lshdb import formatting, groups, model
+from lshdb.apps.passages.cli.base_texts import base_texts
 from lshdb.apps.passages.model import PAIR_TOTALS, PASSAGE, SOURCE, CommonPassage, passage_values
 from lshdb.apps.passages.options import Base, PassagePairsOptions, PassagesOptions, TextFieldOptions
 from lshdb.cli import documents, messages, results, similar
@@ -98,7 +99,7 @@ def passages(
     form.check(file.db, *files)
     with file.reading(form, temporary=options.group_by is not None) as database:
         if base:
-            texts_to_ignore = documents.base_texts(base, database.settings.shingling)
+            texts_to_ignore = base_texts(base, database.settings.shingling)
             options = groups.replaced(options, base=tuple(texts_to_ignore.values()))
         if texts.everything:
             failed, count = 0, _write_pairs(database, options, form, each=texts.each)

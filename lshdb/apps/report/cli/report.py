@@ -14,6 +14,7 @@ import typer
 from lshdb import model
 from lshdb.apps.compare.temporary import temporary_database
 from lshdb.apps.folders.sync import SyncReport
+from lshdb.apps.passages.cli.base_texts import base_texts
 from lshdb.apps.report import evidence, submissions
 from lshdb.apps.report.evidence import ConnectedPair
 from lshdb.apps.report.options import ReportOptions
@@ -369,7 +370,7 @@ def _settings(purpose: PurposeOptions, base: BasePaths, threshold: float | None)
     """The settings by which submissions are compared."""
     of_purpose = SettingsOptions(kind=purpose)
     shingling = resolve(of_purpose).shingling
-    texts = documents.base_texts(base, shingling) if base else None
+    texts = base_texts(base, shingling) if base else None
     is_text = shingling.kind in ("word", "char")
     return resolve(
         replaced(

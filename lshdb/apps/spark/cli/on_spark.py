@@ -38,7 +38,7 @@ class Spark(groups.Options):
     ] = None
     format: Annotated[
         Literal["auto", "parquet", "jsonl"],
-        groups.Option("Of INPUT; auto: by name.", metavar="auto|parquet|jsonl", section=INPUT),
+        groups.Option("Of INPUT; auto: by name.", section=INPUT),
     ] = "auto"
     master: Annotated[
         str | None, groups.Option("Where to run. [default: as configured]", metavar="URL")

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from lshdb import groups, options
+from lshdb.apps.passages.cli.base_texts import base_texts
 from lshdb.apps.passages.options import Base, CommonOptions, CopiedOptions, TextFieldOptions
 from lshdb.apps.spark.cli import on_spark
 from lshdb.apps.spark.options import SparkOptions, SparkPassagesOptions
-from lshdb.cli import documents
 
 
 class Copying(groups.Options):
@@ -55,7 +55,7 @@ def spark_passages(
     on_spark.check_names(input, output)
     words = 8 if copying.words is None and spark.settings_from is None else copying.words
     wanted = spark.settings(options.SettingsOptions(**groups.values_of(settings), passages=words))
-    base = copying.base and documents.base_texts(copying.base, wanted.shingling)
+    base = copying.base and base_texts(copying.base, wanted.shingling)
     with spark.session(output) as running:
         from lshdb.apps.spark import frame_documents
         from lshdb.spark import Counts, passage_pairs
