@@ -96,9 +96,6 @@ class File:
         member: in an archive; None for a file of its own.
         fault: why there is nothing to read.
         looked: when the status was asked for, in nanoseconds since 1970.
-        place: the file on the disk that is opened: without a sheet, and of a member the archive.
-        is_directory: whether it is a directory.
-        is_regular: whether it is a file with an end.
     """
 
     path: str
@@ -109,16 +106,23 @@ class File:
     member: Member | None = None
     fault: InputError | OSError | None = None
     looked: int = field(default_factory=time.time_ns)
-    place: str = field(init=False)
-    is_directory: bool = field(init=False)
-    is_regular: bool = field(init=False)
 
-    def __post_init__(self) -> None:
-        place = self.path.removesuffix(f"#{self.sheet}") if self.sheet else self.path
-        mode = 0 if self.status is None else self.status.st_mode
-        object.__setattr__(self, "place", place if self.member is None else self.member.archive)
-        object.__setattr__(self, "is_directory", stat.S_ISDIR(mode))
-        object.__setattr__(self, "is_regular", stat.S_ISREG(mode))
+    @property
+    def place(self) -> str:
+        """The file on the disk that is opened: without a sheet, and of a member the archive."""
+        if self.member is not None:
+            return self.member.archive
+        return self.path.removesuffix(f"#{self.sheet}") if self.sheet else self.path
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether it is a directory."""
+        return self.status is not None and stat.S_ISDIR(self.status.st_mode)
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether it is a file with an end."""
+        return self.status is not None and stat.S_ISREG(self.status.st_mode)
 
     @property
     def is_archive(self) -> bool:

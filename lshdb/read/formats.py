@@ -38,7 +38,7 @@ class Reader(Protocol):
         """The documents of an open file of a kind in `lshdb.read.kinds.KINDS`.
 
         A file that is one document has its own key; of several each has `KEY#NAME` (see
-        paths.file_of_message) or, of rows, what they say, and those that cannot be read are
+        paths.file_of_key) or, of rows, what they say, and those that cannot be read are
         failures of a batch. A batch of a file that is a document has its state, with a digest of
         bytes that were read.
 

@@ -128,12 +128,7 @@ def pattern_top(path: str) -> str | None:
 
 def listed(names: Iterable[str]) -> Iterator[str]:
     """The paths that a list names, lazily; none is a pattern or `-`."""
-    return (literal(os.path.join(os.curdir, name) if name == STDIN else name) for name in names)
-
-
-def literal(name: str) -> str:
-    """A path that `expanded` leaves as it is."""
-    return glob.escape(name) if glob.has_magic(name) else name
+    return (glob.escape(os.path.join(os.curdir, name) if name == STDIN else name) for name in names)
 
 
 @contextlib.contextmanager
@@ -210,10 +205,10 @@ def path_of_key(key: str, root: str) -> str:
     return os.path.join(root, os.fsdecode(name))
 
 
-def file_of_message(key: str) -> str:
-    """The key of the file of mail that a message with this key is in; else empty."""
+def file_of_key(key: str) -> str:
+    """The key of the file that a document is in: of a message that of its mail, else the same."""
     match = _MESSAGE.fullmatch(key) if "#" in key else None
-    return match[1] if match is not None and format_of(match[1]) == "text" else ""
+    return match[1] if match is not None and format_of(match[1]) == "text" else key
 
 
 def key_of(path: str, root: str, system: Any = os.path) -> str:
@@ -250,11 +245,6 @@ def key_of_real(path: str, root: str, system: Any = os.path) -> str:
     start = f"{printable_path(start)}/"
     is_beneath = system.normcase(key).startswith(system.normcase(start))
     return key[len(start) :] if is_beneath else key
-
-
-def absolute_key(key: str, root: str) -> str:
-    """The absolute path that a key stands for, written as keys are."""
-    return printable_path(os.path.join(root, key))
 
 
 def is_always_path(name: str) -> bool:
@@ -302,16 +292,6 @@ def common_folder(keys: Iterable[str]) -> str:
     """
     start = os.path.commonprefix([*keys])  # noqa: RUF071  # whole directories are cut from it
     return start[: start.rfind("/") + 1]
-
-
-def path_from_here(path: str) -> str:
-    """A path that works in the current directory: from there if it is beneath that, else absolute.
-
-    No program takes it for an option, as one that begins with a dash.
-    """
-    here = os.path.join(os.path.realpath(os.curdir), "")
-    path = path.removeprefix(here)
-    return os.path.join(os.curdir, path) if path.startswith("-") else path
 
 
 def why_hidden(name: str) -> str:

@@ -17,7 +17,7 @@ from lshdb.errors import InputError
 from lshdb.options import TextOptions
 from lshdb.read.counts import reason
 from lshdb.read.files import File, identity_of
-from lshdb.read.paths import file_of_message, is_in_bin, path_of_key
+from lshdb.read.paths import file_of_key, is_in_bin, path_of_key
 from lshdb.read.session import Session, session_of
 from lshdb.text import content
 
@@ -174,10 +174,7 @@ class Proof:
         Raises:
             UnprovedError: it is gone, or has changed.
         """
-        path = path_of(document)
-        if path is None:
-            whole = file_of_message(document.key) or document.key
-            path = path_of_key(whole, document.root)
+        path = path_of(document) or path_of_key(file_of_key(document.key), document.root)
         return self.reread(document, path)
 
     def reread(self, document: Compared, path: str) -> File:
@@ -202,7 +199,7 @@ class Proof:
 
     def _has_text(self, document: Compared, path: str) -> bool:
         """Whether a file has the text of a document."""
-        name = document.key if path_of(document) else file_of_message(document.key) or document.key
+        name = document.key if path_of(document) else file_of_key(document.key)
         session = self._session.apart()
         return any(
             content.digest(content.encoded(text).encode()) == document.digest

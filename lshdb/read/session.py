@@ -131,10 +131,6 @@ class Session:
         session.archives = formats.made("archives", session.options.limits)
         return session
 
-    def skip_files_of(self, other: "Session") -> None:
-        """From now on, skip the files that another session reads before this one."""
-        self.files_read = FilesRead(other.files_read)
-
     @contextlib.contextmanager
     def shown(
         self, progress: bool | Progress, label: str, paths: Iterable[str]

@@ -7,6 +7,7 @@ A link is followed when all else of a run has been read: a file that is read any
 name, and what was left out on purpose stays so.
 """
 
+import copy
 import os
 from collections import deque
 from collections.abc import Callable, Container, Iterator, Set
@@ -99,8 +100,6 @@ class Walk:
         skipped_files: counts the others.
         archives: reads archives as directories; None if they are files like others.
         files_read: the files of the run, in this directory and in others.
-        start: how many characters of the paths of entries the patterns of `rules` do not see; None
-            for those of the directory.
         root: the real path of the directory that keys are relative to; None if it is not known.
 
     Attributes:
@@ -118,17 +117,18 @@ class Walk:
         skipped_files: counts.SkippedFiles,
         archives: Archives | None = None,
         files_read: FilesRead | None = None,
-        start: int | None = None,
         root: str | None = None,
     ) -> None:
         self._rules, self._skipped, self._archives = rules, skipped_files, archives
-        self._root = root
+        self._root, self._pattern_start = root, len(os.path.join(directory, ""))
+        self._files_read = FilesRead() if files_read is None else files_read
+        self._begin(directory)
+
+    def _begin(self, directory: str) -> None:
         self.directory, self._top = directory, os.path.realpath(directory)
         self._start = len(os.path.join(directory, ""))
-        self._pattern_start = self._start if start is None else start
-        self._files_read = FilesRead() if files_read is None else files_read
         self._postponed: list[Entry] = []
-        self._above = _rules_of(directory, rules, skipped_files.note, self._pattern_start)
+        self._above = _rules_of(directory, self._rules, self._skipped.note, self._pattern_start)
 
     def __iter__(self) -> Iterator[File | Failure]:
         # An explicit stack: a tree may be deeper than Python's recursion limit.
@@ -169,15 +169,8 @@ class Walk:
                 if not (entry.is_dir() or self._is_packed(entry)):
                     links.append((walk, entry))
                 elif walk._is_followed(entry):
-                    inner = Walk(
-                        entry.path,
-                        self._rules,
-                        self._skipped,
-                        self._archives,
-                        self._files_read,
-                        self._pattern_start,
-                        self._root,
-                    )
+                    inner = copy.copy(self)
+                    inner._begin(entry.path)
                     yield from inner
                     waiting.append(inner)
         yield from (walk._file(entry) for walk, entry in links if self._is_followed(entry))

@@ -43,7 +43,7 @@ from lshdb.formatting import counted
 from lshdb.progress import Progress, silent
 from lshdb.read.batch import Batch, Origin
 from lshdb.read.counts import Failures
-from lshdb.read.files import stored_time
+from lshdb.read.files import FilesRead, stored_time
 from lshdb.read.paths import STDIN, escaped, expanded, path_of_key
 from lshdb.read.session import Session
 from lshdb.sketch.settings import Settings
@@ -108,7 +108,7 @@ class Run:
         self._is_stored = self.stored is not None or self.database is not None
         self._references = references_checked(self._choice, stores=self._is_stored)
         if not all(reference.is_database for reference in self._references):
-            self.session.skip_files_of(self._session_of_references)
+            self.session.files_read = FilesRead(self._session_of_references.files_read)
         check_read_twice(self._choice, self.paths, self.settings)
         self._on_batch = self.options.write.on_batch or (lambda _: None)
         self._progress: Progress = silent

@@ -21,7 +21,7 @@ from lshdb.groups import replaced
 from lshdb.options import ClustersOptions
 from lshdb.read import proof
 from lshdb.read.files import file_identity
-from lshdb.read.paths import file_of_message, is_archive, path_of_key, printable_path
+from lshdb.read.paths import file_of_key, is_archive, path_of_key, printable_path
 from lshdb.search.pairs import all_clusters
 from lshdb.store.lookups import StoredFile
 from lshdb.store.store import Store
@@ -112,11 +112,11 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
         if stored_file.doc_id in known:
             length, digest = known[stored_file.doc_id]
             cluster = cluster_of.get(stored_file.key, -stored_file.doc_id)
-            folder = file_of_message(stored_file.key) or os.path.dirname(stored_file.key)
+            path = file_of_key(stored_file.key)
+            folder = path if path != stored_file.key else os.path.dirname(path)
             folders_of[cluster].add(folder)
             for above in _chain(folder):
                 size = stored_file.state.size if stored_file.state else length
-                path = file_of_message(stored_file.key) or stored_file.key
                 below[above][cluster].append((size, digest, path, stored_file.state is not None))
     unwalked = [_pair(below, None, *pair) for pair in _chosen(below, folders_of.values())]
     unwalked.sort(key=_order)
@@ -165,7 +165,7 @@ class _Disk:
         self._documents: defaultdict[str, list[proof.Compared]] = defaultdict(list)
         for document in documents:
             compared = proof.compared(document, root)
-            self._documents[file_of_message(document.key) or document.key] = [compared]
+            self._documents[file_of_key(document.key)] = [compared]
             for above in _chain(os.path.dirname(document.key)):
                 if is_archive(above):
                     self._documents[above].append(compared)

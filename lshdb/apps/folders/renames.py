@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 
-from lshdb.read.paths import file_of_message
+from lshdb.read.paths import file_of_key
 
 
 def matched(
@@ -69,6 +69,5 @@ def _paired(old_keys: Iterable[str], new_keys: Iterable[str]) -> Iterator[tuple[
 
 def _names(key: str) -> tuple[str, ...]:
     """The directories and the name of a file, or of a message in it."""
-    file = file_of_message(key)
-    names = re.split(r"[/\\]", file or key)
-    return (*names, key[len(file) :]) if file else tuple(names)
+    file = file_of_key(key)
+    return (*re.split(r"[/\\]", file), *filter(None, [key[len(file) :]]))

@@ -39,9 +39,8 @@ from lshdb.read.counts import failure_of
 from lshdb.read.files import File, FilesRead
 from lshdb.read.inputs import encoding_of
 from lshdb.read.paths import (
-    absolute_key,
     archive_of,
-    file_of_message,
+    file_of_key,
     format_of,
     key_of_real,
     path_of_key,
@@ -243,7 +242,7 @@ def _moved_alone(store: Store, plan: _Plan, root: str, options: SyncOptions) -> 
     is_renamed = any(not os.path.isabs(key) for _, key, _ in plan.moves)
     if options.remove_most or any(are_there) or is_renamed or plan.is_here:
         return None
-    files = {file_of_message(file.key) or file.key for file in _below_root(store.files_below(""))}
+    files = {file_of_key(file.key) for file in _below_root(store.files_below(""))}
     paths = (path_of_key(key, root) for key in files)
     if not files or any(os.path.lexists(path) or archive_of(path) for path in paths):
         return None
@@ -304,9 +303,7 @@ def _plan(
         below = _stored_below(store, path, root)
         plan.below[path] = [document for document in below if document.state is not None]
         plan.known |= {document.key: document for document in below}
-        walked.stored_keys.update(
-            file_of_message(document.key) or document.key for document in below
-        )
+        walked.stored_keys.update(file_of_key(document.key) for document in below)
         walk = session.walked(path)
         walks.append((path, walk))
         _walk(path, walk, session, plan.known, walked)
@@ -319,12 +316,17 @@ def _plan(
     plan.is_gone = partial(_is_gone, walked, tuple(map(_start, paths)), root)
     for path in options.moved_from:
         for document in _stored_below(store, path, root):
-            of_file = file_of_message(document.key) or document.key
+            of_file = file_of_key(document.key)
             if document.state and document.key not in plan.known and not _is_there(of_file, root):
                 plan.below.setdefault(path, []).append(document)
                 plan.known[document.key] = document
                 plan.gone.append(document)
     return plan
+
+
+def _absolute_key(key: str, root: str) -> str:
+    """The absolute path that a key stands for, written as keys are."""
+    return printable_path(os.path.join(root, key))
 
 
 def _start(path: str) -> str:
@@ -336,19 +338,19 @@ def _stored_below(store: Store, path: str, root: str) -> list[StoredFile]:
     """The documents whose keys are below a directory."""
     start = _start(path)
     # The root may be in the directory: keys are then of both kinds.
-    is_within = absolute_key("", root).startswith(start)
+    is_within = _absolute_key("", root).startswith(start)
     prefix = "" if is_within else posixpath.join(key_of_real(os.path.realpath(path), root), "")
     return [
         document
         for document in store.files_below(prefix)
-        if absolute_key(document.key, root).startswith(start)
+        if _absolute_key(document.key, root).startswith(start)
     ]
 
 
 def _is_gone(walked: _FolderFiles, starts: tuple[str, ...], root: str, key: str) -> bool:
     """Whether a key is below the directories, and of no file there."""
-    path = absolute_key(key, root)
-    is_present = key in walked.files or file_of_message(key) in walked.files or key in walked.kept
+    path = _absolute_key(key, root)
+    is_present = key in walked.files or file_of_key(key) in walked.files or key in walked.kept
     return path.startswith(starts) and not (is_present or path.startswith(tuple(walked.unread)))
 
 
@@ -376,7 +378,7 @@ def _walk(
         if file.fault and not isinstance(file.fault, FileNotFoundError):  # else gone since
             failures(failure_of(file.path, file.fault))
             walked.kept.add(key)
-            walked.unread.append(f"{absolute_key(key, root)}/")  # it may be an archive
+            walked.unread.append(f"{_absolute_key(key, root)}/")  # it may be an archive
         if (state := file.state()) is None:
             continue
         earlier = walked.files_read.earlier(file)
@@ -391,7 +393,7 @@ def _compare(plan: _Plan, walked: _FolderFiles, root: str, options: SyncOptions)
     if not plan.known:
         plan.read.update(walked.files)
         return
-    files = {key: key if key in walked.files else file_of_message(key) for key in plan.known}
+    files = {key: key if key in walked.files else file_of_key(key) for key in plan.known}
     for key, document in plan.known.items():
         if files[key] != key:
             plan.messages.setdefault(files[key], []).append(document)
@@ -414,7 +416,7 @@ def _compare(plan: _Plan, walked: _FolderFiles, root: str, options: SyncOptions)
     plan.gone = [
         document
         for document in missing
-        if document.state and not absolute_key(document.key, root).startswith(unread)
+        if document.state and not _absolute_key(document.key, root).startswith(unread)
     ]
 
 
@@ -439,7 +441,7 @@ def _recognise(
     uncounted = session.apart()  # they are counted when they are read again
     stored: defaultdict[str, list[StoredFile]] = defaultdict(list)  # of mail, several
     for document in chain(plan.gone, *(_stored(plan, key) for key in plan.read)):
-        stored[file_of_message(document.key) or document.key].append(document)
+        stored[file_of_key(document.key)].append(document)
     stored |= _elsewhere(store, plan, root)
     before, now = _contents(plan, stored, uncounted)
     contents = {*before.values()}
@@ -524,7 +526,7 @@ def _elsewhere(store: Store, plan: _Plan, root: str) -> dict[str, list[StoredFil
     elsewhere: defaultdict[str, list[StoredFile]] = defaultdict(list)
     for document in documents:
         if (document.device, document.inode) in inodes and document.key not in plan.known:
-            key = file_of_message(document.key) or document.key
+            key = file_of_key(document.key)
             if key in elsewhere or not _is_there(key, root):
                 elsewhere[key].append(document)
     return elsewhere

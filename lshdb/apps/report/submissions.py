@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from lshdb.model import Failure
 from lshdb.read import paths
-from lshdb.read.paths import file_of_message, is_archive
+from lshdb.read.paths import file_of_key, is_archive
 from lshdb.read.walking import EXCLUDED, NOT_INCLUDED
 from lshdb.store.store import Store
 
@@ -103,7 +103,7 @@ def _submissions(store: Store, start: str) -> tuple[set[str], dict[str, list[str
         shingles, _ = store.sizes(doc_ids)
         texts = store.contents(doc_ids[shingles == 0])
         for key, count in zip(keys, shingles.tolist(), strict=True):
-            file = file_of_message(key) or key
+            file = file_of_key(key)
             name = file.removeprefix(start).partition("/")[0]
             if count:
                 compared.add(name)

@@ -16,7 +16,7 @@ from lshdb.errors import UsageError, limits_to
 from lshdb.formatting import counted
 from lshdb.groups import Option, uncommon
 from lshdb.json_text import dumps
-from lshdb.read.paths import path_from_here, path_of_key
+from lshdb.read.paths import path_of_key
 
 if TYPE_CHECKING:
     from lshdb.apps.dedup.cli.job import DedupJob
@@ -69,7 +69,7 @@ def dedup(
         lines: Iterator[Sequence[object]] = chain.from_iterable(batches)
         if null:
             paths = ((str(key), path_of_key(str(key), job.root)) for key, *_ in lines)
-            names = (path_from_here(p) if os.path.lexists(p) else key for key, p in paths)
+            names = (proving.path_from_here(p) if os.path.lexists(p) else key for key, p in paths)
             results.print_names(names, null=True)
         elif job.are_texts:
             results.write_results(

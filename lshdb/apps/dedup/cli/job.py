@@ -39,7 +39,7 @@ from lshdb.read.files import have_one_file, resolved
 from lshdb.read.outputs import STDOUT, Output, is_stdout, is_stream
 from lshdb.read.paths import (
     expanded,
-    file_of_message,
+    file_of_key,
     path_of_key,
     printable_path,
 )
@@ -435,7 +435,7 @@ class DedupJob:
         """
         root = self.root
         goes = self._compared(row.key, self.reading)
-        if file_of_message(row.key) and not os.path.lexists(path_of_key(row.key, root)):
+        if file_of_key(row.key) != row.key and not os.path.lexists(path_of_key(row.key, root)):
             return True
         is_own = row.reference is None
         if row.kept_line is not None:

@@ -1,5 +1,6 @@
 """What commands print of files that can be deleted, and of those that cannot."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 
 import typer
@@ -9,7 +10,7 @@ from lshdb.database import Database, store_of
 from lshdb.formatting import counted
 from lshdb.model import Cluster
 from lshdb.read import proof
-from lshdb.read.paths import escaped, path_from_here, printable_path
+from lshdb.read.paths import escaped, printable_path
 from lshdb.read.proof import LeftFile, ProvedFile
 from lshdb.search import result_tables
 
@@ -75,3 +76,13 @@ def report_left(left: Sequence[LeftFile]) -> int:
     for why, keys in reasons.items():
         messages.message(f"left {counted(len(keys), 'document')}: {why}: {escaped(keys[0])}")
     return len(failed)
+
+
+def path_from_here(path: str) -> str:
+    """A path that works in the current directory: from there if it is beneath that, else absolute.
+
+    No program takes it for an option, as one that begins with a dash.
+    """
+    here = os.path.join(os.path.realpath(os.curdir), "")
+    path = path.removeprefix(here)
+    return os.path.join(os.curdir, path) if path.startswith("-") else path
