@@ -7,10 +7,9 @@ mount, or as `d/a.txt` and `./d/a.txt`: names alone do not say it.
 import os
 import stat
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import IO, TYPE_CHECKING, Protocol
 
 from lshdb.errors import InputError
 from lshdb.read import paths
@@ -28,59 +27,15 @@ _PIECE = 1 << 16
 """Bytes that are hashed at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A file in an archive, with what walking asks of an os.DirEntry.
+class Member(Protocol):
+    """A file in an archive, as an app reads it."""
 
-    Attributes:
-        name: its path in the archive.
-        path: the same from the path of the archive.
-        archive: the path of that.
-        status: its size, and the times, device and inode of the archive.
-        open: opens it, or raises InputError.
-    """
+    @property
+    def archive(self) -> str:
+        """The path of the archive."""
 
-    name: str
-    path: str
-    archive: str
-    status: os.stat_result
-    open: Callable[[], Any]
-
-    def is_dir(self) -> bool:
-        """Whether it is a directory: these are only in the names of files."""
-        return False
-
-    is_symlink = is_dir
-
-    def is_file(self) -> bool:
-        """Whether it is a regular file."""
-        return stat.S_ISREG(self.status.st_mode)
-
-    def inode(self) -> int:
-        """A number that no file has."""
-        return 0
-
-    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:  # noqa: ARG002
-        """As of a file."""
-        return self.status
-
-
-class Archives(Protocol):
-    """The door of the app that reads archives as directories, made of limits.Limits."""
-
-    def members(self, archive: str) -> Mapping[str, Member]:
-        """The files in an archive, by their paths, which begin with that of the archive.
-
-        Raises:
-            InputError, OSError: it cannot be read.
-        """
-
-    def opened(self, member: Member) -> AbstractContextManager[BinaryIO]:
-        """The bytes of a member, also of an archive that is not the open one.
-
-        Raises:
-            InputError: it is gone or damaged, or too much of an archive is read.
-        """
+    def stat(self) -> os.stat_result:
+        """Its size, and the times, device and inode of the archive."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +137,7 @@ def stored_time(nanoseconds: int) -> int:
 
 def resolved(
     path: str,
-    archives: Archives | None = None,
+    member_of: Callable[[str], Member | None] | None = None,
     root: str | None = None,
     key: str | None = None,
 ) -> File:
@@ -190,7 +145,7 @@ def resolved(
 
     Args:
         path: of a file, a directory, a sheet or a member of an archive, or `-`.
-        archives: reads members; None if there are none.
+        member_of: finds the member of an archive by a path into that; None if nothing does.
         root: the real path of the directory that keys are relative to; None if it is not known.
         key: of a file that the user did not name; None to make it from the path.
     """
@@ -207,9 +162,8 @@ def resolved(
             place, sheet = paths.file_and_sheet(path)
             if sheet:
                 status = os.stat(place)
-            elif archives and (archive := paths.archive_of(path)):
-                member = archives.members(archive).get(path)
-                status = None if member is None else member.status
+            elif member_of and (member := member_of(path)):
+                status = member.stat()
             fault = fault if status is None else None
         except (InputError, OSError) as inner:
             fault = inner

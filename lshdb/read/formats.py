@@ -1,17 +1,17 @@
 """The door for what reads and writes files: modules of this room for rows, apps for documents.
 
 `lshdb.read.kinds.KINDS` says what reads a kind. Where an app is missing, its files are named as
-what they are, and not read. Archives are directories of files: see `lshdb.read.files.Archives`.
+what they are, and not read.
 """
 
 import contextlib
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, BinaryIO, Protocol, TypeVar, cast
 
 from lshdb import errors, offers
 from lshdb.columns import Columns
-from lshdb.read import batch, compression, inputs, kinds, paths, sinks
+from lshdb.read import batch, compression, files, inputs, kinds, paths, sinks, walking
 
 KIND: Mapping[str, str] = {name: kinds.KINDS[name].reader for name in kinds.ROWS.values()} | {
     "xlsx": "json_rows"  # a reader of documents makes lines of JSON of a sheet
@@ -84,6 +84,27 @@ class DocumentReader(Reader, Protocol):
     @staticmethod
     def lacks_library(kind: str) -> bool:
         """Whether the library that reads a kind is not installed."""
+
+
+class Archives(Protocol):
+    """Reads archives as directories; made of limits.Limits."""
+
+    def member(self, path: str) -> files.Member | None:
+        """The member of an archive that a path leads to, if it leads into one.
+
+        Raises:
+            InputError, OSError: the archive cannot be read.
+        """
+
+    def opened(self, member: Any) -> contextlib.AbstractContextManager[BinaryIO]:
+        """The bytes of a member, also of an archive that is not the open one.
+
+        Raises:
+            InputError: it is gone or damaged, or too much of an archive is read.
+        """
+
+    def walk(self, *arguments: Any) -> walking.Walk:
+        """As the class walking.Walk, of a directory or an archive, and of the archives in it."""
 
 
 class RowFormat(Reader, Protocol):

@@ -31,7 +31,7 @@ from lshdb.read import paths as names
 from lshdb.read.batch import Batch
 from lshdb.read.compression import compression_of
 from lshdb.read.counts import ReadCounts, failure_of
-from lshdb.read.files import Archives, File, FilesRead
+from lshdb.read.files import File, FilesRead
 from lshdb.read.kinds import PROBE
 from lshdb.read.paths import STDIN, printable_path
 from lshdb.store import guard
@@ -115,7 +115,7 @@ class Session:
         self.documents: formats.DocumentReader | None = formats.made("documents", options)
         if options.taken.convert and self.documents is None:
             raise UsageError(f"convert {formats.MISSING}")
-        self.archives: Archives | None = formats.made("archives", options.limits)
+        self.archives: formats.Archives | None = formats.made("archives", options.limits)
 
     def like(self, **changes: Any) -> "Session":
         """A session with other options, and the same counts, resources and files."""
@@ -165,7 +165,8 @@ class Session:
 
     def resolved(self, path: str, key: str | None = None) -> File:
         """What a path leads to; with the key of a file that the user did not name."""
-        return files.resolved(path, self.archives, self.options.root, key)
+        member_of = self.archives.member if self.archives else None
+        return files.resolved(path, member_of, self.options.root, key)
 
     def of_files(self, files: Iterable[File | Failure]) -> Iterator[Batch]:
         """The documents of files and of those in directories, in batches.
@@ -191,11 +192,9 @@ class Session:
 
     def walked(self, directory: str) -> walking.Walk:
         """The files in a directory or archive and below; see lshdb.read.walking.Walk."""
-        packed = self.archives if self.options.archives else None
-        options, skipped = self.options, self.counts.skipped
-        return walking.Walk(
-            directory, options.rules, skipped, packed, self.files_read, root=options.root
-        )
+        options = self.options
+        walk = self.archives.walk if options.archives and self.archives else walking.Walk
+        return walk(directory, options.rules, self.counts.skipped, self.files_read, options.root)
 
     def file(self, file: File) -> Generator[Batch]:
         """The documents of one file, or of standard input.

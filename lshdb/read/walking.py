@@ -13,15 +13,14 @@ from collections import deque
 from collections.abc import Callable, Container, Iterator, Set
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from lshdb import errors, offers
 from lshdb.model import Failure
 from lshdb.options import WalkingOptions
 from lshdb.read import counts
-from lshdb.read.files import Archives, File, FilesRead, Member
+from lshdb.read.files import File, FilesRead
 from lshdb.read.paths import (
-    is_archive,
     is_bin_name,
     is_database,
     key_of_real,
@@ -37,8 +36,8 @@ _RULES = {_GIT, ".gitignore", ".lshdbignore"}
 EXCLUDED = "excluded by a pattern"
 NOT_INCLUDED = "no pattern of those to read matches it"
 
-Entry = os.DirEntry[str] | Member
-"""A file, or a member of an archive."""
+Entry = os.DirEntry[str]
+"""A file or directory; an app may give another object, such as a files.Member of an archive."""
 
 
 class Rules:
@@ -91,14 +90,13 @@ class Rules:
 class Walk:
     """The files in a directory and everything below it, in the order of their names.
 
-    An iterable of each file, and the failure of each directory or archive that cannot be listed;
+    An iterable of each file, and the failure of each directory that cannot be listed;
     then `through_links` gives those that only links lead to.
 
     Args:
         directory: may be a symbolic link itself.
         rules: which files.
         skipped_files: counts the others.
-        archives: reads archives as directories; None if they are files like others.
         files_read: the files of the run, in this directory and in others.
         root: the real path of the directory that keys are relative to; None if it is not known.
 
@@ -115,12 +113,11 @@ class Walk:
         directory: str,
         rules: WalkingOptions,
         skipped_files: counts.SkippedFiles,
-        archives: Archives | None = None,
         files_read: FilesRead | None = None,
         root: str | None = None,
     ) -> None:
-        self._rules, self._skipped, self._archives = rules, skipped_files, archives
-        self._root, self._pattern_start = root, len(os.path.join(directory, ""))
+        self._rules, self._skipped, self._root = rules, skipped_files, root
+        self._pattern_start = len(os.path.join(directory, ""))
         self._files_read = FilesRead() if files_read is None else files_read
         self._begin(directory)
 
@@ -135,16 +132,13 @@ class Walk:
         waiting: list[tuple[str, Entry | None, Rules]] = [(self.directory, None, self._above)]
         while waiting:
             path, entry, rules = waiting.pop()
-            packed = not os.path.isdir(path) if entry is None else self._is_packed(entry)
-            if entry is not None and not entry.is_dir() and not packed:
+            if entry is not None and not self.is_directory(entry):
                 yield self._file(entry)
                 continue
             if entry is not None:
                 rules = rules.at(path)
             try:
-                entries = self._listed(path, packed)
-                if not packed:
-                    rules = rules.within(path, {inner.name for inner in entries})
+                entries, rules = self.listed(path, rules)
             except (errors.InputError, OSError) as error:
                 yield counts.failure_of(path, error)
                 continue
@@ -166,7 +160,7 @@ class Walk:
         while waiting:
             walk = waiting.popleft()
             for entry in walk._postponed:
-                if not (entry.is_dir() or self._is_packed(entry)):
+                if not self.is_directory(entry):
                     links.append((walk, entry))
                 elif walk._is_followed(entry):
                     inner = copy.copy(self)
@@ -183,7 +177,7 @@ class Walk:
         except OSError as error:
             fault = error
         key = "" if self._root is None else key_of_real(self._real(entry.path), self._root)
-        member = entry if isinstance(entry, Member) else None
+        member: Any = entry if hasattr(entry, "archive") else None
         return File(entry.path, status, key, is_named=False, member=member, fault=fault)
 
     def _is_followed(self, entry: Entry) -> bool:
@@ -207,21 +201,15 @@ class Walk:
         """The real path of an entry of this walk, which is below no further link."""
         return os.path.join(self._top, path[self._start :]) if path != self.directory else self._top
 
-    def _is_packed(self, entry: Entry) -> bool:
-        """Whether an entry is an archive to be read as one; those in archives are files."""
-        is_none = self._archives is None or isinstance(entry, Member)
-        return not is_none and is_archive(entry.path) and entry.is_file()
+    def is_directory(self, entry: Entry) -> bool:
+        """Whether an entry is read as a directory."""
+        return entry.is_dir()
 
-    def _listed(self, path: str, packed: bool) -> list[Entry]:
-        """The entries of a directory or archive, by name."""
-        entries: list[Entry]
-        if packed and self._archives is not None:
-            entries = [*self._archives.members(path).values()]
-        else:
-            with os.scandir(path) as scanned:
-                entries = [*scanned]
-        entries.sort(key=lambda entry: entry.name)
-        return entries
+    def listed(self, path: str, rules: Rules) -> tuple[list[Entry], Rules]:
+        """The entries of a directory, by name, and the rules for them."""
+        with os.scandir(path) as scanned:
+            entries = sorted(scanned, key=lambda entry: entry.name)
+        return entries, rules.within(path, {entry.name for entry in entries})
 
     def _is_taken(self, entry: Entry, rules: Rules, inodes: Container[int]) -> bool:
         """Whether an entry is walked or read; counts a skipped one, except an open database."""
@@ -240,9 +228,8 @@ class Walk:
         why = "" if is_any else next(filter(None, map(why_hidden, names)), "")
         if why or _GIT in names:
             return "hidden", why or "the directory of git"
-        is_link, is_packed = entry.is_symlink(), self._is_packed(entry)
-        is_dir = entry.is_dir() or is_packed
-        if is_link and is_dir and not (options.follow or is_packed):
+        is_link, is_dir = entry.is_symlink(), self.is_directory(entry)
+        if is_link and entry.is_dir() and not options.follow:
             return "links", "a link to a directory"
         if is_link and not os.path.exists(entry.path):
             return "links", "a link that leads nowhere"

@@ -14,7 +14,9 @@ import re
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
@@ -23,8 +25,8 @@ from zlib import crc32
 
 from lshdb.errors import InputError, LshdbError
 from lshdb.limits import Limits
-from lshdb.read import compression
-from lshdb.read.files import Member
+from lshdb.read import compression, walking
+from lshdb.read.paths import archive_of, is_archive
 
 _Listed = Iterator[tuple[str, int, bool, Callable[[], Any]]]
 """Of members: name, size, whether it is a regular file, and what opens it."""
@@ -34,8 +36,45 @@ _IS_UTF8 = 1 << 11
 """The flag of a name in a ZIP file that is UTF-8."""
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file in an archive; see lshdb.read.files.Member. Walking asks it as an os.DirEntry.
+
+    Attributes:
+        name: its path in the archive.
+        path: the same from the path of the archive.
+        archive: the path of that.
+        status: its size, and the times, device and inode of the archive.
+        open: opens it, or raises InputError.
+    """
+
+    name: str
+    path: str
+    archive: str
+    status: os.stat_result
+    open: Callable[[], Any]
+
+    def is_dir(self) -> bool:
+        """Whether it is a directory: these are only in the names of files."""
+        return False
+
+    is_symlink = is_dir
+
+    def is_file(self) -> bool:
+        """Whether it is a regular file."""
+        return stat.S_ISREG(self.status.st_mode)
+
+    def inode(self) -> int:
+        """A number that no file has."""
+        return 0
+
+    def stat(self, *, follow_symlinks: bool = True) -> os.stat_result:  # noqa: ARG002
+        """As of a file."""
+        return self.status
+
+
 class Archives:
-    """Reads archives, of which one is open at a time; see lshdb.read.files.Archives.
+    """Reads archives, of which one is open at a time; see lshdb.read.formats.Archives.
 
     Args:
         limits: `largest_archive` is for what is unpacked of one, `archive_contents` for its list of
@@ -51,7 +90,7 @@ class Archives:
         finalize(self, self._stack.close)
 
     def members(self, archive: str) -> dict[str, Member]:
-        """The files in an archive, by their paths; of equal names the last, as if unpacked.
+        """The files in an archive, by name and path; of equal names the last, as if unpacked.
 
         Raises:
             InputError, OSError: it cannot be read.
@@ -62,17 +101,25 @@ class Archives:
             self._read = None
             self._stack.close()
             with _reported():
-                self._members = {member.path: member for member in self._listed(archive, status)}
+                members = sorted(self._listed(archive, status), key=attrgetter("name"))
+                self._members = {member.path: member for member in members}
             self._read, self._left = (archive, time), self._limits.largest_archive
         return self._members
 
+    def member(self, path: str) -> Member | None:
+        """See lshdb.read.formats.Archives."""
+        archive = archive_of(path)
+        return None if archive is None else self.members(archive).get(path)
+
+    def walk(self, *arguments: Any) -> "_Walk":
+        """See lshdb.read.formats.Archives."""
+        walk = _Walk(*arguments)
+        walk.archives = self
+        return walk
+
     @contextlib.contextmanager
     def opened(self, member: Member) -> Iterator[BinaryIO]:
-        """A member that is read; its archive is opened again where it is not the open one.
-
-        Raises:
-            InputError: it is gone or damaged, or too much of an archive is read.
-        """
+        """See lshdb.read.formats.Archives; an archive is opened again if another one is open."""
         if self._members.get(member.path) is not member:
             now = self.members(member.archive).get(member.path)
             if now is None:
@@ -113,6 +160,24 @@ class Archives:
             status = os.stat_result(about, times)
             yield Member(name, f"{archive}/{path}", archive, status, opener)
         bounded.left = sys.maxsize  # what is read of members is counted by itself
+
+
+class _Walk(walking.Walk):
+    """A walk in a directory or an archive that reads archives, but none in archives."""
+
+    archives: Archives
+
+    def is_directory(self, entry: walking.Entry) -> bool:
+        """Whether an entry is a directory or an archive."""
+        is_packed = not isinstance(entry, Member) and is_archive(entry.path) and entry.is_file()
+        return is_packed or super().is_directory(entry)
+
+    def listed(self, path: str, rules: walking.Rules) -> tuple[list[walking.Entry], walking.Rules]:
+        """The entries of a directory or an archive, in which no ignore file is read."""
+        if not (is_archive(path) and os.path.isfile(path)):
+            return super().listed(path, rules)
+        entries: list[Any] = [*self.archives.members(path).values()]
+        return entries, rules
 
 
 class _Bounded(io.RawIOBase):
