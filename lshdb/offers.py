@@ -87,6 +87,7 @@ FILTERS = {"decisions": "lshdb.apps.review.decisions:Decided"}
 """What makes a search.pair_filters.PairFilter, by the part of a file that it reads."""
 OF_OPTIONS = {
     "base": "lshdb.apps.passages.cli.base_texts:base_texts",
+    "containment": "lshdb.apps.passages.containment:recall_note",
     "files": "lshdb.apps.review.cli.proving:print_dropped",
     "repair": "lshdb.apps.repair.repairing:repaired",
     "conclusion": "lshdb.apps.repair.cli.concluding:conclusion",
@@ -235,7 +236,7 @@ SEARCHES = {
     "distinguish": "lshdb.apps.numbers.numbers:same_numbers",
     "weighted": "lshdb.apps.passages.weights:Prints",
     "records": "lshdb.apps.records.records:Records",
-    "containment": "lshdb.apps.passages.lookups:documents_sharing_runs",
+    "containment": "lshdb.apps.passages.containment:matches",
     "group_by": "lshdb.apps.folders.folder_documents:in_folders",
     "sort": "lshdb.apps.passages.rarity:ranking",
     "keep": "lshdb.apps.keeping.stored_order:ordered",

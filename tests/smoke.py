@@ -53,6 +53,7 @@ COMMANDS = (
     ("add texts", "", "added 2"),
     ("add texts --exclude none", "ignoring", "unchanged 2"),
     ("query texts/a.txt", "", "texts/b.txt"),
+    ("query --containment texts/a.txt", "passages", "texts/b.txt"),
     ("pairs", "", "texts/a.txt\ttexts/b.txt"),
     ("pairs --distinguish numbers", "numbers", "texts/a.txt\ttexts/b.txt"),
     ("pairs --group-by folder", "folders", "texts/a.txt\ttexts/b.txt"),

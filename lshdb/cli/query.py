@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lshdb import errors, groups, progress
+from lshdb import errors, groups, offers, progress
 from lshdb.cli import documents, messages, results, similar
 from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database, store_of
-from lshdb.formatting import percent
 from lshdb.model import Match
 from lshdb.options import QueriesOptions, QueryManyOptions, QueryOptions, RankingOptions, StoredKey
 from lshdb.read.paths import key_of
 from lshdb.search import result_tables
 from lshdb.search.query import search
-from lshdb.sketch.constructions import candidate_probability
 from lshdb.text import shingling
 
 if TYPE_CHECKING:
@@ -221,30 +219,11 @@ def _write_matches(
 
 def _note_recall(database: Database, options: RankingOptions) -> float:
     """Note what the index finds at the minimum similarity or containment; return this minimum."""
-    minimum = options.similar.threshold or database.settings.threshold
+    settings = database.settings
+    minimum = options.similar.threshold or settings.threshold
     if options.containment and not options.exhaustive:
-        _note_containment_recall(database, minimum)
+        note = offers.offered(offers.OF_OPTIONS, "containment")
+        messages.message(note(settings, minimum))
     elif not options.exhaustive:
-        messages.note_recall(database.settings, minimum, "; --exhaustive finds all")
+        messages.note_recall(settings, minimum, "; --exhaustive finds all")
     return minimum
-
-
-def _note_containment_recall(database: Database, containment: float) -> None:
-    """Note which documents that hold this share of a query are found, or how probably."""
-    if run := database.settings.passages:
-        from lshdb.sketch.settings import unit_of
-
-        unit = unit_of(database.settings.shingling)
-        messages.message(
-            f"documents that hold {run} or more {unit}s of the query in a row are found, however "
-            "long they are; --exhaustive also finds those that hold only shorter pieces"
-        )
-        return
-    shares = [containment / (1 + times - containment) for times in (1, 2, 5)]
-    construction = database.settings.construction
-    recalls = [candidate_probability(share, construction) for share in shares]
-    messages.message(
-        f"a document that holds {containment:g} of the query's shingles is found with probability "
-        f"{', '.join(map(percent, recalls))} if it is 1, 2, 5 times as long as the query; "
-        "--exhaustive finds all"
-    )

@@ -99,7 +99,7 @@ class QueryPairs(NamedTuple):
         bands: int64[c], in how many bands the two share a bucket.
         estimates: float64[c], of the similarities.
         similarities: float64[c], exact or the estimates.
-        containments: float64[c], if they are asked for; see RecordMeasure.
+        measured: float64[c], another measure of an app: the containments, or `weighted` of records.
     """
 
     doc_ids: IntArray
@@ -109,7 +109,7 @@ class QueryPairs(NamedTuple):
     bands: IntArray
     estimates: Shares
     similarities: Shares
-    containments: Shares
+    measured: Shares
 
     @classmethod
     def of(
@@ -132,18 +132,43 @@ class QueryPairs(NamedTuple):
         kept[rest[first_of_each(self.query[rest], limit, -values[rest])]] = True
         return self.chosen(kept)
 
-    def ranked(self, containment: bool, top: int | None, minimum: float) -> QueryPairs:
-        """The pairs that reach a value, best first, at most `top` for each query."""
-        first, second = self.similarities, self.estimates
-        if containment:
-            first, second = self.containments, self.similarities
-        (enough,) = (first >= minimum).nonzero()
-        keys = self.document[enough], -second[enough], -first[enough]
+    def ranked(self, values: Shares, ties: Shares, top: int | None, minimum: float) -> QueryPairs:
+        """The pairs whose values are high enough, the highest first, at most `top` of a query.
+
+        `ties` order pairs of equal values, and then the order of addition.
+        """
+        (enough,) = (values >= minimum).nonzero()
+        keys = self.document[enough], -ties[enough], -values[enough]
         return self.chosen(enough[first_of_each(self.query[enough], top, *keys)])
 
 
 Found = tuple[QueryPairs, dict[int, list[errors.Cut]]]
 """The matches of all queries, and what limits left out, by the index of the query."""
+
+
+@dataclass(eq=False)
+class BySimilarity:
+    """Ranks matches by their similarity; an app has another order.
+
+    Attributes:
+        level: float64[n], what matches of each query must reach. It rises to the last of the best.
+        highest: a value that no later document exceeds, nor one of equal value that comes before.
+    """
+
+    level: Shares
+    highest: float = 1
+
+    def needed(self, pairs: QueryPairs) -> Shares:
+        """The similarities by which pairs reach the level, float64[c]."""
+        return self.level[pairs.query]
+
+    def values(self, pairs: QueryPairs, *, exact: bool) -> Shares:  # noqa: ARG002
+        """What pairs are ranked by, float64[c], from their similarities, exact or estimated."""
+        return pairs.similarities
+
+    def ranked(self, pairs: QueryPairs, top: int | None, minimum: float) -> QueryPairs:
+        """The pairs that reach a value, best first."""
+        return pairs.ranked(pairs.measured, pairs.estimates, top, minimum)
 
 
 class Measure(Protocol):
@@ -161,6 +186,9 @@ class Measure(Protocol):
             right: int64[p], that of the second.
         """
 
+    def of_matches(self, batch: QueryBatch, pairs: QueryPairs, /) -> Shares:
+        """`weighted` and `weighted_share` of matches, float64[2, c]."""
+
 
 class RecordMeasure(Measure, Protocol):
     """The measure that decides in files of records what is similar."""
@@ -168,7 +196,7 @@ class RecordMeasure(Measure, Protocol):
     def matches(
         self, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None, /
     ) -> Found:
-        """The matches of texts, `weighted_share` as similarities and `weighted` as containments."""
+        """The matches of texts, `weighted_share` as similarities and `weighted` as `measured`."""
 
     def pairs(self, threshold: float, progress: Progress, /) -> Iterator[tuple[IntArray, IntArray]]:
         """All pairs that may be similar, each as a bucket of two: buckets and doc_ids int64[2 p].
@@ -227,8 +255,6 @@ def search(
             reader, keep = store, None
         else:
             reader, keep = stack.enter_context(store.snapshot(condition))
-        if query.containment and reader.settings.shingling.foreign:
-            raise errors.UsageError("containment needs contents; this database has only signatures")
         ((matches, cuts),) = answers(reader, query, _query_batch(reader, wanted), keep)
     for cut in cuts:
         errors.warn_of_limit(cut)
@@ -301,16 +327,19 @@ def answers(
         query = replace(query, similar=replace(query.similar, top=None))
     try:
         if store.settings.records and batch.stored:
-            scored, cuts = measure_of(store).matches(query, batch, keep)
+            found, cuts = measure_of(store).matches(query, batch, keep)
+        elif query.containment:
+            find = offers.offered(offers.SEARCHES, "containment")
+            found, cuts = find(store, query, batch, keep)
         else:
-            scored, cuts = _best_candidates(store, query, batch, keep)
+            found, cuts = _best_candidates(store, query, batch, keep)
     except TooManyAtOnce:
         middle = len(batch) // 2
         for half in (batch.part(0, middle), batch.part(middle, len(batch))):
             yield from answers(store, request, half, keep)
         return
-    matches = _matches(store, query, batch, scored)
-    for index, count in enumerate(np.bincount(scored.query, minlength=len(batch)).tolist()):
+    matches = _matches(store, query, batch, found)
+    for index, count in enumerate(np.bincount(found.query, minlength=len(batch)).tolist()):
         matches_of_query = [*islice(matches, count)]
         if rank is not None:
             ranked = rank(matches_of_query, request.weighted, request.similar.top)
@@ -326,52 +355,52 @@ def _best_candidates(
     store: StoreReader, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None
 ) -> Found:
     """The matches of all queries, the best of each first, and what limits left out."""
+    threshold = threshold_of(store, query)
+    pairs, cuts = candidates(store, query, batch, keep, threshold)
+    order = BySimilarity(np.full(len(batch), threshold))
+    return scored(store, query, batch, pairs, order), cuts
+
+
+def candidates(
+    store: StoreReader,
+    query: RankingOptions,
+    batch: QueryBatch,
+    keep: DocumentFilter | None,
+    min_similarity: float,
+) -> Found:
+    """The candidates of all queries, and what limits left out, by the index of the query.
+
+    If only the best are wanted, only the first documents of each bucket are read.
+
+    Args:
+        store, query, batch, keep: see `answers`.
+        min_similarity: of an exhaustive search.
+
+    Raises:
+        TooManyAtOnce: several queries have too many.
+    """
+    if query.exhaustive:
+        if len(batch) > 1:
+            raise TooManyAtOnce
+        doc_ids = _all_documents(store, batch, min_similarity)
+        return pairs_of_query(doc_ids[allowed(doc_ids, batch, keep)]), {}
     top, max_documents = query.similar.top, None
     if top is not None and keep is None:
         # The best of those that match a condition may be anywhere in a large bucket. One more, as
         # a stored document is not among its own matches.
         max_documents = max(store.limits.query_first, min(top, _MAX_TOP) + 1)
-    pairs, cuts = _candidates(store, query, batch, keep, max_documents)
-    return _scored(store, query, batch, pairs), cuts
-
-
-def _beyond_buckets(store: StoreReader, query: RankingOptions) -> bool:
-    """Whether candidates are also documents that share no bucket with a query."""
-    return query.exhaustive or (query.containment and store.settings.passages > 0)
-
-
-def _candidates(
-    store: StoreReader,
-    query: RankingOptions,
-    batch: QueryBatch,
-    keep: DocumentFilter | None,
-    max_documents: int | None,
-) -> Found:
-    """The candidates of all queries, and what limits left out, by the index of the query.
-
-    Only the first `max_documents` of each bucket are read, if that is a number.
-
-    Raises:
-        TooManyAtOnce: several queries have too many.
-    """
-    is_beyond = _beyond_buckets(store, query)
-    if is_beyond and len(batch) > 1:
-        raise TooManyAtOnce
-    cuts: dict[int, list[errors.Cut]] = {}
-    if query.exhaustive:
-        doc_ids = _all_documents(store, query, batch)
-        return _pairs_of_query(doc_ids[allowed(doc_ids, batch, keep)]), cuts
     first = None if max_documents is None else max_documents + 1
     rows = store.limits.query_rows if len(batch) > 1 else None
     members = bucket_members(store, batch.signed.bucket_keys, first, rows)
     large = members.sizes > (max_documents or _MAX_TOP)
     min_bands = store.settings.construction.min_bands
-    if len(batch) == 1 and min_bands == 1 and not (is_beyond or large.any()):
+    if len(batch) == 1 and min_bands == 1 and not large.any():
         # Most queries, where no row's bucket matters.
         doc_ids = distinct(members.doc_ids)
-        return _pairs_of_query(doc_ids[allowed(doc_ids, batch, keep)]), cuts
+        return pairs_of_query(doc_ids[allowed(doc_ids, batch, keep)]), {}
     cut = large.sum(axis=1)
     (query_index, band), member_ids = members.origins(), members.doc_ids
+    cuts: dict[int, list[errors.Cut]] = {}
     if max_documents is not None and cut.any():
         sizes = members.sizes.ravel()
         left = expand_ranges(np.zeros_like(sizes), sizes) < max_documents
@@ -391,17 +420,10 @@ def _candidates(
     pairs, shared = pairs.chosen(kept), shared[kept]
     if max_documents is not None and cuts:
         pairs = pairs.without_rest(max_documents, shared)
-    if is_beyond and batch.stored:
-        others, cut_runs = offers.offered(offers.SEARCHES, "containment")(store, batch.stored[0])
-        cuts.setdefault(0, []).extend(cut_runs)
-        from_buckets = doc_ids[pairs.document]
-        added = _pairs_of_query(np.union1d(from_buckets, others[allowed(others, batch, keep)]))
-        added.rest[added.doc_ids.searchsorted(from_buckets)] = pairs.rest
-        pairs = added
     return pairs, cuts
 
 
-def _pairs_of_query(doc_ids: IntArray) -> QueryPairs:
+def pairs_of_query(doc_ids: IntArray) -> QueryPairs:
     """The pairs of one query with documents that were not found in buckets."""
     queries = np.zeros(len(doc_ids), dtype=np.int64)
     return QueryPairs.of(doc_ids, queries, np.arange(len(queries)), queries > 0)
@@ -413,129 +435,120 @@ def allowed(doc_ids: IntArray, batch: QueryBatch, keep: DocumentFilter | None) -
     return others if keep is None else others & keep(doc_ids)
 
 
-def _all_documents(store: StoreReader, query: RankingOptions, batch: QueryBatch) -> IntArray:
-    """All documents whose estimates do not rule them out, where sizes do not count."""
+def _all_documents(store: StoreReader, batch: QueryBatch, min_similarity: float) -> IntArray:
+    """All documents whose estimates do not rule out a similarity to a query, int64[n]."""
     parts = [NO_NUMBERS]
     if batch.signed.shingles[0]:
+        minimum = similarity.min_estimate(min_similarity, store.settings)
         for doc_ids, signatures in store.all_signatures():
-            if not query.containment:
-                scores = similarity.estimates(batch.signed.signatures[0], signatures)
-                minimum = similarity.min_estimate(_threshold(store, query), store.settings)
-                doc_ids = doc_ids[scores >= minimum]
-            parts.append(doc_ids)
+            scores = similarity.estimates(batch.signed.signatures[0], signatures)
+            parts.append(doc_ids[scores >= minimum])
     return np.concatenate(parts)
 
 
-def _threshold(store: StoreReader, query: RankingOptions) -> float:
+def threshold_of(store: StoreReader, query: RankingOptions) -> float:
+    """The minimum of matches: that of the query, or of the file."""
     threshold = query.similar.threshold
     return store.settings.threshold if threshold is None else threshold
 
 
-def _scored(
-    store: StoreReader, query: RankingOptions, batch: QueryBatch, pairs: QueryPairs
+def scored(
+    store: StoreReader,
+    query: RankingOptions,
+    batch: QueryBatch,
+    pairs: QueryPairs,
+    order: BySimilarity,
+    exact: similarity.Exact | None = None,
+    *,
+    in_buckets: bool = True,
 ) -> QueryPairs:
-    """The matches among candidates, the best of each query first."""
-    top, containment = query.similar.top, query.containment
-    threshold = _threshold(store, query)
-    level = np.full(len(batch), threshold)  # to reach, for each query
-    exact, sizes = None, (level, level)
-    filter_of = None
+    """The matches among candidates, the best of each query first.
+
+    Args:
+        store, query, batch: see `answers`.
+        pairs: the candidates.
+        order: by what they are ranked.
+        exact: of the queries and all documents of the pairs, if it is there.
+        in_buckets: whether they need buckets that make the construction true.
+    """
+    top, filter_of = query.similar.top, None
     if query.similar.distinguish:
         filter_of = offers.offered(offers.SEARCHES, "distinguish")(store.settings)
-    if containment:
-        exact = exact_of(store, batch, pairs.doc_ids, len(pairs.query))
-        query_sizes = batch.signed.shingles
-        if batch.stored:
-            query_sizes = exact.distinct(np.arange(len(batch)))
-        sizes = query_sizes, exact.shingles[len(batch) :]
-
-    def needed(subset: QueryPairs) -> Shares:
-        """The similarity that pairs need to reach the level."""
-        minimum: Shares = level[subset.query]
-        if containment:
-            minimum = similarity.similarity_at(
-                minimum, sizes[0][subset.query], sizes[1][subset.document]
-            )
-        return np.minimum(minimum, 1)
-
-    pairs = estimated(store, query, batch, pairs, needed)
+    pairs = estimated(store, batch, pairs, order.needed, in_buckets and not query.exhaustive)
     if top is not None:
         limit = max(store.limits.query_best, min(top, _MAX_TOP) + 1)
         pairs = pairs.without_rest(limit, pairs.estimates)
     pairs = pairs._replace(similarities=pairs.estimates)
-    if containment:
-        pair_sizes = sizes[0][pairs.query], sizes[1][pairs.document]
-        pairs = pairs._replace(containments=similarity.containment_at(pairs.estimates, *pair_sizes))
+    pairs = pairs._replace(measured=order.values(pairs, exact=False))
     few = exact is None and len(batch) == 1 and len(pairs.query) <= _FEW_DOCUMENTS
     if query.similar.estimate or not store.settings.content:
         pass
     elif few and filter_of is None:
         scores = similarity.similarities(store, batch.stored[0], pairs.doc_ids[pairs.document])
-        pairs = pairs._replace(similarities=scores)
+        pairs = pairs._replace(similarities=scores, measured=scores)
     else:
         if exact is None:
             used, document = np.unique(pairs.document, return_inverse=True)
             pairs = pairs._replace(doc_ids=pairs.doc_ids[used], document=document)
             exact = exact_of(store, batch, pairs.doc_ids, len(pairs.query))
-        pair_filter = filter_of and filter_of(exact.contents)
-        pairs = _verified(store, query, pairs, exact, level, needed, pair_filter)
-    return pairs.ranked(containment, top, threshold)
+        pairs = _verified(store, top, pairs, order, exact, filter_of and filter_of(exact.contents))
+    return order.ranked(pairs, top, threshold_of(store, query))
 
 
 def _verified(
     store: StoreReader,
-    query: RankingOptions,
+    top: int | None,
     pairs: QueryPairs,
+    order: BySimilarity,
     exact: similarity.Exact,
-    level: Shares,
-    needed: Callable[[QueryPairs], Shares],
     pair_filter: PairFilter | None,
 ) -> QueryPairs:
     """The pairs with exact values, but those that cannot be among the best.
 
     They are verified in the order of their estimates, and with `top` only as long as one of the
-    rest can still be among the best; `level` rises to the last of the best so far.
+    rest can still be among the best.
     """
-    top, containment = query.similar.top, query.containment
     if top is not None:
-        pairs = pairs.ranked(containment, None, 0)
+        pairs = order.ranked(pairs, None, 0)
     count = len(exact.same) - len(pairs.doc_ids)
-    scores, shares = np.zeros((2, len(pairs.query)))
-    decisive = shares if containment else scores
+    scores, values = np.zeros((2, len(pairs.query)))
     rank = np.arange(len(pairs.query)) - pairs.query.searchsorted(pairs.query)
-    waiting = np.arange(len(rank))
+    waiting, level = np.arange(len(rank)), order.level
     first = len(rank) if top is None else max(store.limits.verified_first, 2 * top)
     while len(waiting):
         now, waiting = waiting[rank[waiting] < first], waiting[rank[waiting] >= first]
         verified = pairs.chosen(now)
-        documents = verified.document + count
-        compared = exact.compared(verified.query, documents, needed(verified) * (1 - 1e-9))
-        scores[now], shares[now] = compared
+        documents, needed = verified.document + count, order.needed(verified) * (1 - 1e-9)
+        similarities = exact.scores(verified.query, documents, needed)
         if pair_filter is not None:
-            (similar,) = compared[0].nonzero()
-            apart = ~pair_filter.keep(verified.query[similar], documents[similar])
-            scores[now[similar[apart]]] = shares[now[similar[apart]]] = 0
+            (similar,) = similarities.nonzero()
+            kept = pair_filter.keep(verified.query[similar], documents[similar])
+            similarities[similar[~kept]] = 0
+        scores[now] = similarities
+        values[now] = order.values(verified._replace(similarities=similarities), exact=True)
         if top is not None and len(waiting):
-            order = first_of_each(pairs.query, top, -decisive)
-            queries = pairs.query[order]
-            last = order[np.arange(len(queries)) - queries.searchsorted(queries) == top - 1]
-            level[pairs.query[last]] = np.maximum(level[pairs.query[last]], decisive[last])
+            best = first_of_each(pairs.query, top, -values)
+            queries = pairs.query[best]
+            last = best[np.arange(len(queries)) - queries.searchsorted(queries) == top - 1]
+            level[pairs.query[last]] = np.maximum(level[pairs.query[last]], values[last])
             left = pairs.chosen(waiting)
-            possible = left.estimates >= similarity.min_estimate(needed(left), store.settings)
-            # At level 1, the rest of the equal documents were added later, and rank behind these.
-            waiting = waiting[possible & ((level[left.query] < 1) | containment)]
+            possible = left.estimates >= similarity.min_estimate(order.needed(left), store.settings)
+            waiting = waiting[possible & (level[left.query] < order.highest)]
         first *= 4
-    return pairs._replace(similarities=scores, containments=shares)
+    return pairs._replace(similarities=scores, measured=values)
 
 
 def estimated(
     store: StoreReader,
-    query: RankingOptions,
     batch: QueryBatch,
     pairs: QueryPairs,
     needed: Callable[[QueryPairs], Shares],
+    in_buckets: bool,
 ) -> QueryPairs:
-    """The candidates that may be as similar as needed, with their estimates and bands."""
+    """The candidates that may be as similar as needed, with their estimates and bands.
+
+    If they must be `in_buckets`, those that make the construction true.
+    """
     settings, construction = store.settings, store.settings.construction
     shape = -1, construction.bands, construction.rows
     parts: list[QueryPairs] = []
@@ -560,7 +573,7 @@ def estimated(
                 agree, part_of_pairs = agree[kept], part_of_pairs.chosen(kept)
             collided = agree[:, : construction.lanes].reshape(shape).all(axis=2)
             part_of_pairs = part_of_pairs._replace(bands=collided.sum(axis=1))
-            if construction.higher and not _beyond_buckets(store, query):
+            if construction.higher and in_buckets:
                 part_of_pairs = part_of_pairs.chosen(constructions.evaluate(collided, construction))
             parts.append(part_of_pairs)
     if len(parts) < 2:
@@ -612,25 +625,13 @@ def _matches(
         "same_text": same_text,
     }
     if query.containment:
-        columns["containment"] = pairs.containments.tolist()
-    if batch.stored and store.settings.records:
-        columns["weighted"] = pairs.containments.tolist()
-        columns["weighted_share"] = columns["similarity"]
-    elif batch.stored and (measure := measure_of(store)) is not None:
-        shares = weighed(measure, store, batch, pairs)
-        columns["weighted"], columns["weighted_share"] = shares.tolist()
+        columns["containment"] = pairs.measured.tolist()
+    if batch.stored and (measure := measure_of(store)) is not None:
+        columns["weighted"], columns["weighted_share"] = measure.of_matches(batch, pairs).tolist()
     if fields:
         stored = store.metadata_of(doc_ids, fields)
         columns["metadata"] = [picked(row, fields) for row in stored]
     return Block(columns).objects(Match)
-
-
-def weighed(measure: Measure, store: StoreReader, batch: QueryBatch, pairs: QueryPairs) -> Shares:
-    """What a measure gives for pairs of queries and documents, float64[2, c]."""
-    used, document = np.unique(pairs.document, return_inverse=True)
-    contents = contents_of(store, batch, pairs.doc_ids[used])
-    sizes = np.append(batch.signed.shingles, store.sizes(pairs.doc_ids[used])[0])
-    return measure.weigh(contents, sizes, pairs.query, document + len(batch))
 
 
 def contents_of(

@@ -3,8 +3,7 @@
 Shingles are hashed under the seed of this process (lshdb.text.hashing.secret_seed), as hashes
 under the file's seed can be forged.
 
-For sets A and B the Jaccard similarity is J = |A and B| / |A or B|, and the containment of A in B
-is |A and B| / |A|, the share of A that B holds (Broder, 1997).
+For sets A and B the Jaccard similarity is J = |A and B| / |A or B| (Broder, 1997).
 
 One document is compared with others by `similarities`, many pairs by `shared_by_pairs`; `Exact`
 and `Estimates` read the documents of a join's pairs. They use numbers, a document's index among all
@@ -75,37 +74,6 @@ def jaccard(shared: IntArray, a_sizes: int | IntArray, b_sizes: int | IntArray) 
     """
     similarities: Shares = shared / np.maximum(a_sizes + b_sizes - shared, 1)
     return similarities
-
-
-def containment(shared: IntArray, sizes: int | IntArray) -> Shares:
-    """The share of one set that each of n others holds, float64[n]; 0 for an empty set."""
-    shares: Shares = shared / np.maximum(sizes, 1)
-    return shares
-
-
-def similarity_at(
-    containment: Shares | float, size: int | IntArray, other_sizes: IntArray
-) -> Shares:
-    """The Jaccard similarity of a set to sets of sizes int64[n] that hold a share of it.
-
-    With c of |A| shared, J = c |A| / (|A| + |B| - c |A|).
-
-    >>> similarity_at(0.8, 100, np.array([80, 100, 1000])).round(3).tolist()
-    [0.8, 0.667, 0.078]
-    """
-    shared = containment * size
-    similarities: Shares = shared / np.maximum(size + other_sizes - shared, 1)
-    return similarities
-
-
-def containment_at(similarities: Shares, size: int | IntArray, other_sizes: IntArray) -> Shares:
-    """The containment of a set in sets of sizes int64[n] at these Jaccard similarities float64[n].
-
-    |A and B| = J (|A| + |B|) / (1 + J); by estimates this may be more than |A| or |B|.
-    """
-    shared = similarities * (size + other_sizes) / (1 + similarities)
-    shares: Shares = np.minimum(shared, np.minimum(size, other_sizes)) / np.maximum(size, 1)
-    return shares
 
 
 def estimates(a_lanes: Lanes, b_lanes: Lanes) -> Shares:
@@ -357,25 +325,16 @@ class Exact:
         self._starts = np.full(len(self.same), -1)
         self._used = 0
 
-    def scores(self, a: IntArray, b: IntArray, min_similarity: float) -> Shares:
+    def scores(
+        self, a_documents: IntArray, b_documents: IntArray, min_similarity: Shares | float
+    ) -> Shares:
         """The Jaccard similarity of pairs int64[c] of numbers, float64[c].
 
         If it is below `min_similarity`, the result may be any number below that. It is fastest if
         pairs with the same `a` are adjacent.
         """
-        return self.compared(a, b, min_similarity)[0]
-
-    def compared(
-        self, a_documents: IntArray, b_documents: IntArray, min_similarity: Shares | float
-    ) -> tuple[Shares, Shares]:
-        """Similarities of pairs as by `scores`, and containments of a in b, float64[c] both.
-
-        If a pair's similarity is below its `min_similarity`, the containment may be any number up
-        to the true one.
-        """
         scores = np.zeros(len(a_documents))
         scores[self.same[a_documents] == self.same[b_documents]] = 1.0
-        contained = scores.copy()
         (different,) = (scores == 0).nonzero()
         a, b = self.same[a_documents[different]], self.same[b_documents[different]]
         if self._parities.size:
@@ -387,8 +346,7 @@ class Exact:
             self._keep(_marked(a[part], b[part], len(self.same)))
             shared = shared_by_pairs(self._hashes, self._starts, self.sizes, a[part], b[part])
             scores[different[part]] = jaccard(shared, self.sizes[a[part]], self.sizes[b[part]])
-            contained[different[part]] = containment(shared, self.sizes[a[part]])
-        return scores, contained
+        return scores
 
     def distinct(self, documents: IntArray) -> IntArray:
         """How many distinct shingles documents int64[n] have, int64[n]; reads them."""

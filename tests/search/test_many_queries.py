@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits
+from lshdb.offers import is_there
 
 TEXTS = text_families(5, families=30, copies=4, words=40, most_edits=12)
 HEADER = [f"h{i}" for i in range(40)]
@@ -80,7 +81,7 @@ def db(
     seed=st.integers(0, 100),
     top=st.sampled_from([None, 1, 2, 30]),
     threshold=st.sampled_from([None, 0.1, 0.8, 1.0]),
-    containment=st.booleans(),
+    containment=st.sampled_from([False, is_there("passages")]),
     estimate=st.booleans(),
     exhaustive=st.booleans(),
     where=st.sampled_from([None, None, WHERE]),

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +12,16 @@ import numpy as np
 import oracles
 import pytest
 from extras import STARS
-from helpers import Command, database_of, set_families, text_families
+from helpers import database_of, set_families, text_families
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lshdb
 from lshdb import Limits, LimitWarning
 from lshdb.model import Match
+from lshdb.offers import is_there
 
+BY_APP = pytest.mark.app("passages")
 Stored = dict[str, lshdb.StoredDocument]
 FAMILIES = set_families(11, families=12, copies=5, size=30)
 SETS: dict[str, Any] = {
@@ -78,7 +78,7 @@ def by_brute_force(
     top=st.sampled_from([None, 1, 2, 5, 500]),
     estimate=st.booleans(),
     exhaustive=st.booleans(),
-    containment=st.booleans(),
+    containment=st.sampled_from([False, is_there("passages")]),
 )
 def test_matches_are_those_of_brute_force(
     filled: tuple[lshdb.Database, Stored],
@@ -146,80 +146,6 @@ def test_top_goes_on_until_nothing_better_can_come(path: Path) -> None:
                 assert db.query(base, top=top) == db.query(base)[:top]
 
 
-# containment
-
-
-@pytest.mark.app("passages")
-def test_with_an_index_of_passages_a_quotation_is_found_surely(path: Path) -> None:
-    texts = text_families(4, families=3, copies=2, words=4_000, most_edits=3)
-    quoted = " ".join(texts["1/base"].split()[100:160])
-    how: Any = {"containment": True, "threshold": 0.9}
-    with database_of(path, [*texts.items(), ("quoted", quoted)]) as db:
-        assert [match.key for match in db.query(quoted, **how)] == ["quoted"]
-        db.reindex(passages=8)
-        found = db.query(quoted, exhaustive=True, **how)
-        assert len(found) > 3
-        assert db.query(quoted, **how) == found
-        assert db.query(quoted, top=2, **how) == found[:2]
-        assert next(db.query_many([("one", quoted)], **how)) == ("one", found)
-        assert db.query(key="quoted", **how) == found[1:]
-        assert [m.key for m in db.query(quoted, where="key = '1/base'", **how)] == ["1/base"]
-        assert len(db.query(quoted, threshold=0.9)) == 1, "by similarity as before"
-    with (
-        lshdb.open(path, limits=Limits(query_first=1)) as db,
-        pytest.warns(LimitWarning, match="runs of 8 words of the query"),
-    ):
-        db.query(quoted, **how)
-
-
-def test_shingles_that_repeat_count_once(path: Path) -> None:
-    """Also where a text is far longer than the number of its distinct shingles suggests."""
-    texts = {"long": "to be or not to be " * 200, "short": "to be"}
-    with database_of(path, texts, threshold=0.9, shingle="word:1") as db:
-        for query in ("be or not to be", "to be or not " * 50):
-            (match,) = db.query(query, containment=True)
-            assert (match.key, match.containment, match.similarity) == ("long", 1, 1)
-
-
-@pytest.mark.parametrize("content", [True, False])
-def test_an_estimated_containment_is_about_right(path: Path, content: bool) -> None:
-    rng, errors = random.Random(2), []
-    sets = set_families(3, families=10, copies=5, size=30)
-    how: Any = {"containment": True, "estimate": content, "exhaustive": True}
-    with database_of(path, sets, threshold=0.3, shingle="set", content=content) as db:
-        for elements in sets.values():
-            query = rng.sample(elements, len(elements) * 2 // 3)
-            for match in db.query(query, **how):
-                assert match.containment is not None
-                assert not match.exact
-                assert match.similarity == match.estimate
-                true = len({*query} & {*sets[match.key]}) / len(query)
-                errors.append(match.containment - true)
-    assert len(errors) > 100
-    assert abs(np.mean(errors)) < 0.03
-    assert np.std(errors) < 0.1
-
-
-def test_the_command_ranks_by_containment_and_says_what_it_may_miss(command: Command) -> None:
-    command.done("init", "--shingle", "set", "--bands", "20", "--rows", "2", "--threshold", "0.6")
-    sets: Any = {"whole": [*range(40)], "most": [*range(8), "x"], "none": ["y"]}
-    command.write("sets.jsonl", [{"id": key, "set": sets[key]} for key in sets])
-    command.done("add", "sets.jsonl")
-    asked, query = ("query", "-", "--containment"), json.dumps([*range(10)])
-    exhaustive = command.done(*asked, "--exhaustive", stdin=query, says="")
-    assert exhaustive.out == "1.000000\t0.250000\texact\twhole\n0.800000\t0.727273\texact\tmost\n"
-    chances = [1 - (1 - (0.6 / (0.4 + times)) ** 2) ** 20 for times in (1, 2, 5)]
-    said = command.done(*asked, stdin=query).err
-    assert re.findall(r"[0-9.]+%", said) == [f"{chance:.1%}" for chance in chances]
-
-
-@pytest.mark.app("passages")
-def test_runs_of_words_that_containment_finds_are_said(command: Command) -> None:
-    command.done("init", "-d", "p.db", "--passages", "8")
-    said = command("query", "-d", "p.db", "--containment", "--text", "a b c d e f g h").err
-    assert "documents that hold 8 or more words of the query in a row are found" in said
-
-
 # buckets that hold a large part of the collection: bounded, and never in silence
 
 HEADER = [*range(40)]
@@ -248,7 +174,7 @@ def queried(db: lshdb.Database, *arguments: Any, **options: Any) -> tuple[list[M
     return matches, [str(message) for message in said]
 
 
-@pytest.mark.parametrize("containment", [False, True])
+@pytest.mark.parametrize("containment", [False, pytest.param(True, marks=BY_APP)])
 def test_the_nearest_is_found_wherever_it_is_in_a_large_bucket(
     path: Path, containment: bool
 ) -> None:
@@ -263,7 +189,7 @@ def test_the_nearest_is_found_wherever_it_is_in_a_large_bucket(
     assert " of the query's buckets hold more than 20 documents each" in said
 
 
-@pytest.mark.parametrize(("seed", "containment"), [(0, False), (1, True)])
+@pytest.mark.parametrize(("seed", "containment"), [(0, False), pytest.param(1, True, marks=BY_APP)])
 def test_without_a_warning_the_top_are_the_best_of_all(
     path: Path, seed: int, containment: bool
 ) -> None:

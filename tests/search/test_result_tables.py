@@ -12,6 +12,7 @@ from helpers import database_of, forked, hide, status_of
 
 import lshdb
 from lshdb.model import Pair
+from lshdb.offers import is_there
 
 HOSTILE = '<script>alert("x")</script>&amp;\x1b[31m\u202e'
 TEXT = "the quick brown fox jumps over the lazy dog and runs away"
@@ -45,8 +46,9 @@ def test_tables_have_what_iterating_gives(db: lshdb.Database) -> None:
     matches = db.query(key="a")
     assert matches == list(matches)
     assert [lshdb.Match(**row) for row in matches.to_arrow().to_pylist()] == matches
-    contained = db.query(key="a", containment=True)
-    assert contained.df()["containment"].tolist() == [match.containment for match in contained]
+    if is_there("passages"):
+        contained = db.query(key="a", containment=True)
+        assert contained.df()["containment"].tolist() == [match.containment for match in contained]
     pairs = list(db.pairs(estimate=True))
     assert len(pairs) == 3
     table = db.pairs(estimate=True).to_arrow()

@@ -3,13 +3,14 @@
 In: texts. Out: fingerprints for the index; the passages that a text shares with others.
 
     methods      those of `Database`
-    model        results and their columns; options, groups of options
+    model, options  results and their columns; groups of options
     fingerprints, rare_word_index  the parts of the index; statements, their SQL; lookups in them
     table_part   a part that is a table by value, also of other apps
     winnowing    the fingerprints of texts: texts that share a run of words share one
     line_ends    words that the ends of lines break, made whole
     rare_words   the words of texts that may be rare, and the windows that have them
     rarity       similarity weighted by rarity; weights, of fingerprints and of terms
+    containment  matches ranked by the share of a query that they hold
     shared_runs  the runs of windows that texts share, the same from both sides
     passage_windows  the windows of texts that count, by which runs are found
     passage_runs the passages that pairs of texts share: their runs, joined where that is asked

@@ -22,6 +22,7 @@ import numpy as np
 
 from lshdb.errors import UsageError
 from lshdb.options import WeightedOptions
+from lshdb.search.query import QueryBatch, QueryPairs, contents_of
 from lshdb.search.similarity import Contents
 from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import StoreReader
@@ -133,6 +134,13 @@ class Weighing:
             a, b = indices.reshape(2, -1)
             weighted[:, pairs] = compared(*columns, a, b, self.min_total, self.min_part)
         return weighted
+
+    def of_matches(self, batch: QueryBatch, pairs: QueryPairs) -> Shares:
+        """See Measure."""
+        used, document = np.unique(pairs.document, return_inverse=True)
+        contents = contents_of(self.reader, batch, pairs.doc_ids[used])
+        sizes = np.append(batch.signed.shingles, self.reader.sizes(pairs.doc_ids[used])[0])
+        return self.weigh(contents, sizes, pairs.query, document + len(batch))
 
 
 def ranked(

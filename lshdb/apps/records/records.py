@@ -36,7 +36,6 @@ from lshdb.search.query import (
     allowed,
     check_records,
     estimated,
-    weighed,
 )
 from lshdb.search.similarity import Contents, batches_of_text
 from lshdb.store.lookups import StoreReader
@@ -193,17 +192,23 @@ class Records(Weighing):
         queries, documents = np.divmod(np.unique(named), max(1, len(doc_ids)))
         pairs = QueryPairs.of(doc_ids, queries, documents, np.zeros(len(queries), dtype=np.bool_))
         pairs = pairs.chosen(allowed(doc_ids, batch, keep)[documents])
-        both, shares = weighed(self, reader, batch, pairs)
-        pairs = pairs._replace(similarities=shares, containments=both).chosen(shares >= threshold)
+        both, shares = super().of_matches(batch, pairs)
+        pairs = pairs._replace(similarities=shares, measured=both).chosen(shares >= threshold)
         # Signatures are read of the similar ones alone.
         used, document = np.unique(pairs.document, return_inverse=True)
         pairs = pairs._replace(doc_ids=doc_ids[used], document=document)
-        pairs = estimated(reader, query, batch, pairs, lambda subset: np.zeros(len(subset.query)))
+        pairs = estimated(
+            reader, batch, pairs, lambda some: np.zeros(len(some.query)), not query.exhaustive
+        )
         cuts = {
             number: [_cut("query", int(unfollowed[number]))]
             for number in np.flatnonzero(unfollowed).tolist()
         }
-        return pairs.ranked(False, similar.top, threshold), cuts
+        return pairs.ranked(pairs.similarities, pairs.estimates, similar.top, threshold), cuts
+
+    def of_matches(self, _batch: QueryBatch, pairs: QueryPairs) -> Shares:
+        """See Measure; they are known."""
+        return np.array([pairs.measured, pairs.similarities])
 
 
 def _cut(where: str, shingles: int) -> Cut:
