@@ -92,7 +92,7 @@ COMMANDS = (
 OFFERED = {
     line
     for line, app, _ in COMMANDS
-    if app and line.startswith(("init", "add", "pairs", "clusters", "check", "backup"))
+    if app and line.startswith(("init", "add", "query", "pairs", "clusters", "check", "backup"))
 }
 """Commands of the core with what an app offers."""
 
