@@ -14,9 +14,8 @@ In: texts. Out: fingerprints for the index; the passages that a text shares with
     shared_runs  the runs of windows that texts share, the same from both sides
     passage_windows  the windows of texts that count, by which runs are found
     passage_runs the passages that pairs of texts share: their runs, joined where that is asked
-    passages     the runs of words that a text shares with stored ones
-    passage_pairs  all pairs of documents that share a run of words; passage_results, as results;
-                 processes, which find them in two
+    passages, passage_pairs  the runs of words that a text shares with stored ones; all pairs of
+                 documents that share one; passage_results; processes, which find them in two
     positions, places  texts cut into words or other units; pages and lines of stretches
     reworded     passages that share rare words, in whatever order
     cli          `lshdb passages`; the texts of --base
