@@ -51,21 +51,23 @@ KINDS = {
 }
 """All that is read but plain text. `arrow` is an Arrow file and `arrows` a stream of it; `zip` is
 what its first bytes say, and `archive`, perhaps compressed, is read as a directory."""
-ROWS: dict[str, Any] = {
-    suffix: name
-    for name, kind in KINDS.items()
-    if kind.reader.endswith("_rows")
-    for suffix in kind.suffixes.split()
-}
+
+
+def _by_suffix(reader: str) -> dict[str, Any]:
+    """The kinds whose readers' names end so, by their suffixes."""
+    return {
+        suffix: name
+        for name, kind in KINDS.items()
+        if kind.reader.endswith(reader)
+        for suffix in kind.suffixes.split()
+    }
+
+
+ROWS = _by_suffix("_rows")
 """The formats of rows, by their suffixes."""
-DOCUMENTS = {
-    suffix: name
-    for name, kind in KINDS.items()
-    if kind.reader == "documents"
-    for suffix in kind.suffixes.split()
-}
+DOCUMENTS: dict[str, str] = _by_suffix("documents")
 """The kinds of documents, by their suffixes."""
-ARCHIVES = tuple(KINDS["archive"].suffixes.split())
+ARCHIVES = tuple(_by_suffix("archives"))
 SQLITE = b"SQLite format 3\0"
 _STARTS = {
     **{start: kind.name for kind in KINDS.values() if not kind.is_text for start in kind.starts},

@@ -211,7 +211,7 @@ def file_of_key(key: str) -> str:
     return match[1] if match is not None and format_of(match[1]) == "text" else key
 
 
-def key_of(path: str, root: str, system: Any = os.path) -> str:
+def key_of(path: str, root: str) -> str:
     """The key of a file, or of a directory as a prefix of the keys in it (empty for the root).
 
     It is the path from the root if the real directory of the file is beneath that, else the
@@ -221,29 +221,21 @@ def key_of(path: str, root: str, system: Any = os.path) -> str:
     Args:
         path: may be relative, to the current directory.
         root: the real path of the directory that keys are relative to.
-        system: the paths of a system: posixpath, or ntpath, by which keys have slashes, too, and
-            upper and lower case are the same in the path of the root.
     """
-    return key_of_real(real_path(path, system), root, system)
-
-
-def real_path(path: str, system: Any = os.path) -> str:
-    """The absolute path without links, except that a file may be one itself."""
+    directory, name = os.path.split(path)
     # The parent of a link's target differs from the parent in the text of the path.
-    if system.basename(path) in ("", os.curdir, os.pardir) or system.isdir(path):
-        return str(system.realpath(path))
-    directory, name = system.split(path)
-    return str(system.join(system.realpath(directory), name))
+    if name in ("", os.curdir, os.pardir) or os.path.isdir(path):
+        return key_of_real(os.path.realpath(path), root)
+    return key_of_real(os.path.join(os.path.realpath(directory), name), root)
 
 
-def key_of_real(path: str, root: str, system: Any = os.path) -> str:
-    """The key of a file whose directory is named by its real path, as that of the root is."""
-    key = printable_path(path).replace(system.sep, "/")
-    start = root.replace(system.sep, "/").rstrip("/")
-    if system.normcase(key) == system.normcase(start):
-        return ""
-    start = f"{printable_path(start)}/"
-    is_beneath = system.normcase(key).startswith(system.normcase(start))
+def key_of_real(path: str, root: str) -> str:
+    """The key of a file whose directory is named by its real path, as that of the root is.
+
+    Where upper and lower case are the same, they are in the path of the root.
+    """
+    key, start = printable_path(path), f"{printable_path(root).rstrip('/')}/"
+    is_beneath = os.path.normcase(f"{key}/").startswith(os.path.normcase(start))
     return key[len(start) :] if is_beneath else key
 
 

@@ -325,14 +325,10 @@ def _present(files: dict[int, list[_File]], walked: _WalkedFolder | None) -> dic
     """The files of a directory, by their clusters, without those that are gone or have changed."""
     if walked is None:
         return files
-    present = {
-        cluster: [file for file in files_of_cluster if not file[3] or file[2] in walked.read]
-        for cluster, files_of_cluster in files.items()
-    }
     return {
-        cluster: files_of_cluster
-        for cluster, files_of_cluster in present.items()
-        if files_of_cluster
+        cluster: present
+        for cluster, of_cluster in files.items()
+        if (present := [file for file in of_cluster if not file[3] or file[2] in walked.read])
     }
 
 
