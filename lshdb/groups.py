@@ -143,7 +143,7 @@ class Options:
     section: ClassVar[str] = ""
     """The heading of help pages for the options that the group itself declares."""
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
-    _declared: ClassVar[dict[str, Declared]]
+    declared: ClassVar[dict[str, Declared]]
     """All options, those of the groups that it holds among them, in the order of declaration."""
     _fields: ClassVar[dict[str, str]]
     """The field that gets a value, by the name of an option or of a group that is held."""
@@ -165,8 +165,8 @@ class Options:
             held: Any = declared_field.type
             names = {name}
             if is_group(held):
-                names.update(held._declared)
-                options |= held._declared
+                names.update(held.declared)
+                options |= held.declared
                 required += held._required
                 if not held._required:
                     defaults[name] = held()
@@ -183,7 +183,7 @@ class Options:
             if twice := sorted(targets.keys() & names):
                 raise TypeError(f"{cls.__name__} has two of {', '.join(twice)}")
             targets |= dict.fromkeys(names, name)
-        cls._declared, cls._fields = options, targets
+        cls.declared, cls._fields = options, targets
         cls._defaults, cls._required = defaults, required
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
@@ -205,7 +205,7 @@ class Options:
         for name, value in keywords.items():
             target = fields_of.get(name)
             if target is None:
-                raise unexpected(caller, name, self._declared)
+                raise unexpected(caller, name, self.declared)
             if target == name:
                 values[name] = value
             else:
@@ -233,7 +233,7 @@ class Options:
         """Check options that go only together, or not together; UsageError."""
 
     def _check(self, name: str) -> None:
-        declared, value = self._declared.get(name), self.__dict__.get(name)
+        declared, value = self.declared.get(name), self.__dict__.get(name)
         if declared is None:  # a group as a whole
             held: Any = self.__dataclass_fields__[name].type
             if not isinstance(value, held):
@@ -247,12 +247,6 @@ class Options:
 def is_group(annotation: object) -> bool:
     """Whether a type is a group of options."""
     return isinstance(annotation, type) and issubclass(annotation, Options)
-
-
-def declared(group: Any) -> dict[str, Declared]:
-    """All options of a group and of those that it holds, by name."""
-    options: dict[str, Declared] = group._declared
-    return options
 
 
 def values_of(options: Options) -> dict[str, Any]:
@@ -282,7 +276,7 @@ def unfold(group: Any) -> Signature:
             # Types that are not loaded for `--help` are texts.
             annotation=getattr(option.annotation, "__forward_arg__", option.annotation),
         )
-        for option in declared(group).values()
+        for option in group.declared.values()
     ]
     return Signature(sorted(parameters, key=lambda parameter: parameter.kind))
 
@@ -300,7 +294,7 @@ def _named(
     group: Any, caller: str, args: Sequence[Any], keywords: Mapping[str, Any]
 ) -> dict[str, Any]:
     """All arguments by name; TypeError for one that is given twice, or too many of them."""
-    names = [option.name for option in declared(group).values() if not option.kw_only]
+    names = [option.name for option in group.declared.values() if not option.kw_only]
     if len(args) > len(names):
         after = f" after {', '.join(names)}" if names else ""
         raise TypeError(f"{caller}() takes arguments by their names only{after}")

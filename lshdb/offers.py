@@ -197,6 +197,7 @@ _OPTIONS = {
     "frames": "DataOptions",
     "gate": "GateOptions",
     "measuring": "MeasureOptions",
+    "repair": "RestoreOptions",
     "report": "ReportOptions",
     "passages": """
         CommonOptions CopiedOptions PassagePairsOptions PassagesOptions TextFieldOptions

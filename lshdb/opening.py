@@ -1,6 +1,7 @@
 """Opening a database file, or making one."""
 
 import os
+from functools import cache
 from pathlib import Path
 
 from lshdb import errors
@@ -52,14 +53,14 @@ def opened(options: OpenOptions, made: Settings | None = None) -> tuple[Database
     A new file has the settings `made`, or else those of the options.
     """
     path, settings = options.path, options.settings
-    if made is None and (not os.path.exists(path) or not os.path.getsize(path)):
-        # Impossible settings are refused before SQLite writes a file.
-        made = resolve(with_passages(settings))
+    make = cache(lambda: made or resolve(with_passages(settings)))
+    if not os.path.exists(path) or not os.path.getsize(path):
+        make()  # impossible settings are refused before SQLite writes a file
     store = Store.open(
         Path(path),
         options.mode,
         options.timeout,
-        lambda: made or resolve(with_passages(settings)),
+        make,
         root=options.root,
         limits=options.limits,
     )

@@ -815,12 +815,3 @@ class BackupOptions(Options):
 
     replace: Annotated[bool, Option("Replace an existing file.")] = False
     progress: OnProgress = False
-
-
-class RestoreOptions(Options):
-    """Options of `lshdb.restore_backup`."""
-
-    backup: Annotated[FileName, argument("The file that `backup` made.")] = field(kw_only=False)
-    path: DatabasePath = field(default="lsh.db", kw_only=False)
-    timeout: Timeout = TIMEOUT
-    progress: OnProgress = False

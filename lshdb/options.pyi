@@ -27,6 +27,7 @@ from lshdb.apps.dedup.options import DedupOptions as DedupOptions
 from lshdb.apps.frames.options import DataOptions as DataOptions
 from lshdb.apps.gate.options import GateOptions as GateOptions
 from lshdb.apps.measuring.options import MeasureOptions as MeasureOptions
+from lshdb.apps.repair.options import RestoreOptions as RestoreOptions
 from lshdb.apps.report.options import ReportOptions as ReportOptions
 from lshdb.apps.passages.options import CommonOptions as CommonOptions
 from lshdb.apps.passages.options import CopiedOptions as CopiedOptions
@@ -821,10 +822,4 @@ class CheckOptions(Options):
 
 class BackupOptions(Options):
     replace: bool = False
-    progress: OnProgress = False
-
-class RestoreOptions(Options):
-    backup: FileName = field(kw_only=False)
-    path: DatabasePath = field(default='lsh.db', kw_only=False)
-    timeout: Timeout = TIMEOUT
     progress: OnProgress = False

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from inspect import Signature, cleandoc, signature
 from typing import Any
 
-from lshdb.groups import check_value, declared, unexpected, unfold
+from lshdb.groups import check_value, unexpected, unfold
 
 
 def takes(group: Any = None) -> Any:
@@ -48,7 +48,7 @@ def takes(group: Any = None) -> Any:
 
         if group:
             lines = [
-                f"    {option.name}: {option.option.help}" for option in declared(group).values()
+                f"    {option.name}: {option.option.help}" for option in group.declared.values()
             ]
             call.__signature__ = written.replace(  # type: ignore[attr-defined]
                 parameters=[*parameters_before, *unfold(group).parameters.values()]

@@ -84,7 +84,7 @@ def parameters_of(parameter: Parameter) -> list[Parameter]:
     An `Option` beside the type is typer's. Groups check the bounds of theirs.
     """
     if groups.is_group(parameter.annotation):
-        fields = groups.declared(parameter.annotation).values()
+        fields = parameter.annotation.declared.values()
         return [_parameter(field) for field in fields if field.option.of_command]
     if get_origin(parameter.annotation) is Annotated:
         annotation, option = get_args(parameter.annotation)
@@ -172,7 +172,7 @@ def grouped(group: Any, command_values: dict[str, Any]) -> groups.Options:
     Its job shows a bar wherever a command shows one.
     """
     values: dict[str, Any] = {}
-    for name, field in groups.declared(group).items():
+    for name, field in group.declared.items():
         if name == "progress":
             values[name] = messages.shows_progress()
         if not field.option.of_command:
@@ -188,7 +188,7 @@ def grouped(group: Any, command_values: dict[str, Any]) -> groups.Options:
         options: groups.Options = group(**values)
     except UsageError as error:
         name, _, reason = str(error).partition(" ")
-        if (named := groups.declared(group).get(name)) is None:
+        if (named := group.declared.get(name)) is None:
             raise
         # Programs call it by its name, people by its flag.
         flag = flags_of(name, named.default, named.option)[0]

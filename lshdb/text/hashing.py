@@ -119,7 +119,7 @@ class SpanHash:
         h = values.astype(np.int64).view(np.uint64) ^ state
         return self.mix_in_place(h, np.empty_like(h))
 
-    def spans(self, buffer: bytes | bytearray, starts: Offsets, lengths: Offsets) -> Hashes:
+    def spans(self, buffer: bytes, starts: Offsets, lengths: Offsets) -> Hashes:
         """Hashes of byte spans.
 
         Args:
@@ -162,7 +162,7 @@ class SpanHash:
             spans = spans[bytes_left > 8]
             hashed_bytes += 8
 
-    def _hash_long_span(self, span: bytes | bytearray) -> int:
+    def _hash_long_span(self, span: bytes) -> int:
         if not self.is_secret:
             return xxhash.xxh64_intdigest(span, int(self.start))
         import hashlib  # loads OpenSSL, which few documents need
@@ -218,7 +218,7 @@ def selection(starts: Offsets, counts: Offsets, total: int) -> npt.NDArray[np.bo
     return inside.repeat(sizes_of(edges))
 
 
-def _words_from_each_byte(buffer: bytes | bytearray | memoryview) -> Hashes:
+def _words_from_each_byte(buffer: bytes) -> Hashes:
     """The 8 bytes from every byte of a buffer on as a little-endian uint64, a view."""
     count = len(buffer) - PADDING + 1
     return np.ndarray((max(count, 0),), dtype="<u8", buffer=buffer, strides=(1,))

@@ -222,14 +222,8 @@ def _pieces(text: str, shingling: Shingling, seed: int) -> Iterator[Hashes]:
     size, kind = shingling.size, kind_of(shingling)
     (text,) = shingling.read([text])
     if shingling.kind == "word":
-        words = (_word_hashes([piece], seed, of_pieces=True)[0] for piece in word_pieces(text))
-        count = 0
-        for hashes in _shingles_of_parts(words, np.append, _word_windows, size, seed):
-            count += len(hashes)
-            yield hashes
-        if not count:
-            signs = _hash_of_signs(text, seed)
-            yield _word_windows(signs, np.array([len(signs)]), size, seed).hashes
+        words = _words_of_pieces(text, seed)
+        yield from _shingles_of_parts(words, np.append, _word_windows, size, seed)
         return
     parts = kind.pieces(text, shingling, BLOCK[shingling.kind]) if kind else _collapsed_pieces(text)
     weights = weights_of(shingling)
@@ -402,6 +396,17 @@ def _word_hashes(texts: list[str], seed: int, *, of_pieces: bool = False) -> tup
     places = offsets_of(counts)[wordless].repeat(sizes)
     counts[wordless] = sizes
     return np.insert(hashes, places, np.concatenate(signs)), counts
+
+
+def _words_of_pieces(text: str, seed: int) -> Iterator[Hashes]:
+    """The hash of every word of a large text, or of its signs if it has none, in pieces."""
+    has_words = False
+    for piece in word_pieces(text):
+        hashes, _ = _word_hashes([piece], seed, of_pieces=True)
+        has_words |= len(hashes) > 0
+        yield hashes
+    if not has_words:
+        yield _hash_of_signs(text, seed)
 
 
 def _hash_of_signs(text: str, seed: int) -> Hashes:

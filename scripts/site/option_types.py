@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from lshdb import options
-from lshdb.groups import declared, is_group
+from lshdb.groups import is_group
 from lshdb.offers import METHODS, NAMES, OPTIONS
 
 _SOURCE: Final = Path(options.__file__)
@@ -137,7 +137,7 @@ def _of_class(node: ast.ClassDef) -> Iterator[str]:
             yield from _of_function(line, "    ")
     if not parts:
         return
-    options_of = declared(group)
+    options_of = group.declared
     yield from _constructor(
         (_written(one.group)[one.name], one.kw_only)  # type: ignore[arg-type]
         for one in options_of.values()
@@ -175,7 +175,7 @@ def _default(line: ast.AnnAssign) -> str:
         return f" = {ast.unparse(value)}"
     part = getattr(options, ast.unparse(line.annotation), None)
     is_optional = is_group(part) and all(
-        one.default is not Parameter.empty for one in declared(part).values()
+        one.default is not Parameter.empty for one in part.declared.values()
     )
     return " = ..." if is_optional else ""
 

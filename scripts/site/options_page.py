@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from lshdb import options
 from lshdb.cli.parameters import flags_of
-from lshdb.groups import Declared, Options, declared, is_group
+from lshdb.groups import Declared, Options, is_group
 from lshdb.offers import OPTIONS
 
 _OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "options.md"
@@ -37,7 +37,7 @@ def groups() -> list[Any]:
 
 def own_options(group: Any) -> list[Declared]:
     """The options that a group itself declares."""
-    return [option for option in declared(group).values() if option.group is group]
+    return [option for option in group.declared.values() if option.group is group]
 
 
 def parts(group: Any) -> list[str]:

@@ -12,7 +12,7 @@ from helpers import database_of
 
 import lshdb
 from lshdb.errors import UsageError
-from lshdb.groups import Option, Options, declared, replaced, unfold, values_of
+from lshdb.groups import Option, Options, replaced, unfold, values_of
 
 
 class Size(Options):
@@ -57,7 +57,7 @@ def test_options_of_parts_are_given_by_name_or_as_a_whole() -> None:
     assert values_of(replaced(both, low=4, deep=True))["low"] == 4
     assert replace(both, deep=True).middle.size.high == 5
     assert [*unfold(Whole).parameters] == ["low", "high", "name", "deep"]
-    assert [each.section for each in declared(Whole).values()] == ["Matching", "Output", "", ""]
+    assert [each.section for each in Whole.declared.values()] == ["Matching", "Output", "", ""]
 
 
 def test_wrong_values_are_refused_by_the_part_that_has_them() -> None:

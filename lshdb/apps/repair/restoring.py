@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lshdb import errors
+from lshdb.apps.repair.options import RestoreOptions
 from lshdb.maintain.check import check
-from lshdb.options import RestoreOptions
 from lshdb.progress import shown
 from lshdb.read.files import is_same_file
 from lshdb.results import Result

@@ -48,7 +48,11 @@ class MinHashSketch:
         starts, sizes = shingles.offsets[filled], counts[filled]
         for part in arrays.chunks_of(sizes, minhash.BLOCK_HASHES):
             begin, end = starts[part][0], starts[part][-1] + sizes[part][-1]
-            mixed = self._mix(shingles.hashes[begin:end])
+            # Mixed, as multiply-shift alone is biased on sets with structure.
+            mixed = shingles.hashes[begin:end] * self._multipliers[0]
+            mixed ^= mixed >> _32
+            mixed *= self._multipliers[1]
+            mixed ^= mixed >> _32
             minimum = np.empty((part.stop - part.start, self.lanes), dtype=np.uint64)
             for lane in range(self.lanes):
                 h = mixed * self._factors[lane]
@@ -62,11 +66,3 @@ class MinHashSketch:
         lanes: arrays.Lanes = ((minima * self._multipliers[2]) >> _32).astype(np.uint32)
         lanes[(minima == minhash.NOTHING).all(axis=1)] = minhash.EMPTY
         return lanes
-
-    def _mix(self, hashes: Hashes) -> Hashes:
-        """Mix hashes: multiply-shift alone is biased on sets with structure."""
-        h: Hashes = hashes * self._multipliers[0]
-        h ^= h >> _32
-        h *= self._multipliers[1]
-        h ^= h >> _32
-        return h

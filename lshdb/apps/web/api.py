@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from lshdb import Cut, Database, UsageError, groups
+from lshdb import Cut, Database, UsageError
 from lshdb.apps.passages.options import PassagesOptions
 from lshdb.errors import limits_noted
 from lshdb.json_text import loads
@@ -41,7 +41,7 @@ def answered(
         raise UsageError(f"the body is not JSON: {error}") from error
     if not isinstance(arguments, dict):
         raise UsageError('the body is not a JSON object, such as {"text": "..."}')
-    options = groups.declared(group).items()
+    options = group.declared.items()
     known = [
         *contents,
         *(name for name, each in options if each.option.of_command and name not in _LEFT_OUT),

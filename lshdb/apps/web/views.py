@@ -139,7 +139,7 @@ def parsed(group: type[_Options], texts: Mapping[str, str]) -> _Options:
         UsageError: a field has another type or is out of range; the message names it.
     """
     values: dict[str, object] = {}
-    for name, option in groups.declared(group).items():
+    for name, option in group.declared.items():
         text = texts.get(name) or unquote(texts.get(f"{name}_quoted", ""))
         kind = groups.without_none(option.annotation)
         if kind in (int, float) and (text := text.strip()):
@@ -238,7 +238,7 @@ class Visit:
                 page = Page("waiting", " and ".join(keys) or self.name)
         all_notes = [*self.notes, *map(str, notes)]
         data = {"notes": all_notes, "outdated": self.outdated, "waiting": self.waiting}
-        filters = texts_of(groups.declared(Filters), self.arguments)
+        filters = texts_of(Filters.declared, self.arguments)
         settings = self.database.settings
         threshold = self.address.filters.threshold or settings.threshold
         scale = similarity_scale(threshold, settings.shingling)
@@ -703,7 +703,7 @@ def _next(visit: Visit, page: str, back: dict[str, str]) -> reviewing.Next:
         return page, back
     if near.following is None:
         return "decisions", {"finished": "cluster"}
-    kept_fields = texts_of(groups.declared(Filters), back)
+    kept_fields = texts_of(Filters.declared, back)
     return "cluster", kept_fields | near.following
 
 
@@ -771,7 +771,7 @@ def query(visit: Visit) -> Page:
     """A box for a text; the documents similar to the text have an address of their own."""
     posted, name = visit.posted, visit.address.pasted
     arguments = visit.arguments if posted is None else posted
-    fields = texts_of(("threshold", *groups.declared(QueryFields)), arguments)
+    fields = texts_of(("threshold", *QueryFields.declared), arguments)
     text = None if posted is None else posted.get("text", "")
     if name:
         text = _kept(name)
