@@ -120,6 +120,14 @@ class Declared(NamedTuple):
         section = self.option.section
         return self.group.section if section is None else section
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """How the command line writes it; nothing for one of Python only."""
+        if not self.option.of_command:
+            return ()
+        off = "no-" if self.default is True else ""
+        return self.option.flags or (f"--{off}{self.name.replace('_', '-')}",)
+
 
 @dataclass_transform(
     frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,)

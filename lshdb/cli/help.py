@@ -43,20 +43,19 @@ class HelpPage(TyperCommand):
             texts = cleandoc(self.help or "").split("\n\n")
             examples = [text for text in texts[_PARAGRAPHS:] if text.startswith("Example: ")]
             page.help = "\n\n".join(texts[:_PARAGRAPHS] + examples)
-            page.params = [copy(each) for each in self.params if each not in self._uncommon]
-            for parameter in page.params:
-                parameter.rich_help_panel = None  # few options need one heading
             if self._uncommon:
                 page.epilog = f"{len(self._uncommon)} more options: lshdb {self.name} {_ALL}"
         super(HelpPage, page).format_help(ctx, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options under headings."""
+        """Write the options: all under their headings, few need one heading."""
+        shows_all = ctx.meta.get(_ALL)
         sections = defaultdict(list)
         for parameter in self.get_params(ctx):
-            if record := parameter.get_help_record(ctx):
-                heading = parameter.rich_help_panel or f"{parameter.param_type_name.title()}s"
-                sections[heading].append(record)
+            record = parameter.get_help_record(ctx)
+            if record and (shows_all or parameter not in self._uncommon):
+                panel = parameter.rich_help_panel if shows_all else None
+                sections[panel or f"{parameter.param_type_name.title()}s"].append(record)
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)

@@ -38,9 +38,12 @@ def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
     The command has the option --quiet besides its own. A parameter whose type is a group of options
     stands for these; one with an `Option` beside its type is an option, too.
     """
-    function_parameters = signature(function, eval_str=True).parameters
-    annotations = {name: parameter.annotation for name, parameter in function_parameters.items()}
-    option_groups = {name: group for name, group in annotations.items() if groups.is_group(group)}
+    function_parameters = signature(function, eval_str=True).parameters.values()
+    option_groups = {
+        each.name: each.annotation
+        for each in function_parameters
+        if groups.is_group(each.annotation)
+    }
 
     @wraps(function)
     def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
@@ -73,7 +76,7 @@ def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
             raise running.failed("interrupted", running.INTERRUPTED) from None
 
     quiet = Parameter("quiet", Parameter.KEYWORD_ONLY, default=False, annotation=running.Quiet)
-    parameters = chain.from_iterable(map(parameters_of, function_parameters.values()))
+    parameters = chain.from_iterable(map(parameters_of, function_parameters))
     run.__signature__ = Signature([*parameters, quiet])  # type: ignore[attr-defined]
     return run
 
@@ -89,15 +92,9 @@ def parameters_of(parameter: Parameter) -> list[Parameter]:
     if get_origin(parameter.annotation) is Annotated:
         annotation, option = get_args(parameter.annotation)
         if isinstance(option, groups.Option):
-            declaration = (
-                parameter.name,
-                annotation,
-                parameter.default,
-                option,
-                True,
-                groups.Options,
-            )
-            return [_parameter(groups.Declared(*declaration), min=option.min, max=option.max)]
+            name, default = parameter.name, parameter.default
+            field = groups.Declared(name, annotation, default, option, True, groups.Options)
+            return [_parameter(field, min=option.min, max=option.max)]
     return [parameter]
 
 
@@ -110,7 +107,7 @@ def _parameter(field: groups.Declared, **bounds: float | None) -> Parameter:
         # A file name that is not UTF-8 becomes the key that add gave.
         parse = printable_path
     if kind is bool and "/" not in "".join(flags):
-        default, flags = False, flags_of(name, default, option)
+        default, flags = False, field.flags
     elif parse is not None or kind not in _SIMPLE:
         # Of a union, such as values with and without names, the command line has the list.
         is_list = any(get_origin(part) is Sequence for part in (kind, *get_args(kind)))
@@ -136,14 +133,6 @@ def _parameter(field: groups.Declared, **bounds: float | None) -> Parameter:
     return Parameter(
         name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
     )
-
-
-def flags_of(name: str, default: object, option: groups.Option) -> tuple[str, ...]:
-    """How the command line writes an option; nothing for one of Python only."""
-    if not option.of_command:
-        return ()
-    off = "no-" if default is True else ""
-    return option.flags or (f"--{off}{name.replace('_', '-')}",)
 
 
 def _completing(metavar: str) -> Callable[[str], list[str]]:
@@ -178,7 +167,7 @@ def grouped(group: Any, command_values: dict[str, Any]) -> groups.Options:
         if not field.option.of_command:
             continue
         value = command_values.pop(name)
-        if flags_of(name, field.default, field.option)[0].startswith("--no-"):
+        if field.flags[0].startswith("--no-"):
             value = False if value else field.default
         if value is not None:
             values[name] = value
@@ -191,8 +180,7 @@ def grouped(group: Any, command_values: dict[str, Any]) -> groups.Options:
         if (named := group.declared.get(name)) is None:
             raise
         # Programs call it by its name, people by its flag.
-        flag = flags_of(name, named.default, named.option)[0]
-        raise type(error)(f"{flag} {reason}") from None
+        raise type(error)(f"{named.flags[0]} {reason}") from None
     return options
 
 

@@ -90,12 +90,13 @@ class Settings:
             raise SettingsError("sets have no order, and so no passages: leave out passages")
         if self.passages and not self.content:
             raise SettingsError("passages need contents: leave out passages or no-content")
-        if self.reworded and (self.shingling.kind not in ("word", "char") or not self.content):
+        is_of_texts = self.shingling.kind in ("word", "char") and self.content
+        if self.reworded and not is_of_texts:
             raise SettingsError(
                 "reworded copies are found among texts with their contents: not among programs, "
                 "sets or signatures alone"
             )
-        if self.records and (self.shingling.kind not in ("word", "char") or not self.content):
+        if self.records and not is_of_texts:
             raise SettingsError(
                 "records and scans are compared by runs of words or characters of stored texts: "
                 "leave out sets, programs, estimate and no-content"
@@ -156,12 +157,9 @@ def settings_record(settings: Settings) -> dict[str, str | float | bool | list[s
 def settings_in_words(settings: Settings) -> dict[str, str]:
     """The settings explained to people, one phrase for each."""
     shingling, shape = settings.shingling, settings.construction
-    if shingling.kind == "foreign":
-        compared = f"signatures made elsewhere, {shingling.name}"
-    elif shingling.kind == "set":
-        compared = f"elements of sets{_details(shingling)}"
-    else:
-        of = " of programs" if shingling.kind == "code" else ""
+    compared = f"signatures made elsewhere, {shingling.name}"
+    if not shingling.foreign:
+        of = {"set": " of sets", "code": " of programs"}.get(shingling.kind, "")
         compared = f"{_runs(shingling)}{of}{_details(shingling)}"
     words = {
         "compared by": f"{compared} ({shingling})",
@@ -199,12 +197,12 @@ def purpose_in_words(settings: Settings) -> str:
     share = f"{100 * settings.threshold:g}%"
     if settings.records:
         finds = f"finds texts that share {share} or more of the smaller one, weighted by rarity"
-    elif shingling.kind == "foreign":
+    elif shingling.foreign:
         finds = f"finds documents with signatures that are {share} or more alike"
     else:
         what = {"set": "sets", "code": "programs"}.get(shingling.kind, "texts")
-        parts = "elements" if shingling.kind == "set" else _runs(shingling)
-        finds = f"finds {what} that share {share} or more of their {parts}{_details(shingling)}"
+        parts = f"{_runs(shingling)}{_details(shingling)}"
+        finds = f"finds {what} that share {share} or more of their {parts}"
     if settings.recall < _USUAL_RECALL:
         finds += f" ({formatting.percent(settings.recall)} of those at {share})"
     if settings.passages:
@@ -219,7 +217,7 @@ def _details(shingling: Shingling) -> str:
         "marks": ", without marks",
         "numbers": ", all digits alike",
     }
-    counts = ", with their counts" if shingling.kind == "set" and shingling.name else ""
+    counts = ", with their counts" if shingling.of_sets == "bag" else ""
     return counts + "".join(text for name, text in details.items() if name in shingling.options)
 
 
@@ -229,4 +227,7 @@ def unit_of(shingling: Shingling) -> str:
 
 
 def _runs(shingling: Shingling) -> str:
+    """What is compared of documents."""
+    if shingling.of_sets:
+        return "elements"
     return f"runs of {shingling.size} {unit_of(shingling)}{'' if shingling.size == 1 else 's'}"

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from lshdb import options
-from lshdb.cli.parameters import flags_of
 from lshdb.groups import Declared, Options, is_group
 from lshdb.offers import OPTIONS
 
@@ -48,7 +47,7 @@ def parts(group: Any) -> list[str]:
 
 def named(each: Declared) -> str:
     """An option by its name, with its flag if that has another one."""
-    flags = flags_of(each.name, each.default, each.option)
+    flags = each.flags
     usual = (f"--{each.name.replace('_', '-')}",)
     return f"`{each.name}`" + ("" if flags in ((), usual) else f" (`{'`, `'.join(flags)}`)")
 
