@@ -88,7 +88,7 @@ FILTERS = {"decisions": "lshdb.apps.review.decisions:Decided"}
 OF_OPTIONS = {
     "base": "lshdb.apps.passages.cli.base_texts:base_texts",
     "containment": "lshdb.apps.passages.containment:recall_note",
-    "files": "lshdb.apps.review.cli.proving:print_dropped",
+    "drop_list": "lshdb.apps.review.cli.proving:print_dropped",
     "repair": "lshdb.apps.repair.repairing:repaired",
     "conclusion": "lshdb.apps.repair.cli.concluding:conclusion",
     "restore": "lshdb.apps.repair.cli.restoring:restore",
@@ -146,6 +146,11 @@ METHODS = {
     "undo_last_decisions": "lshdb.apps.review.methods:undo_last_decisions",
 }
 """The functions that are methods of `Database`: its first argument is the database."""
+RESULTS = {
+    "df": "lshdb.apps.tables.arrow_results:to_frame",
+    "to_arrow": "lshdb.apps.tables.arrow_results:to_arrow",
+}
+"""What makes tables of results: methods of lshdb.search.result_tables.Tabular."""
 SELECTING = {"on_similar": "lshdb.apps.dedup.deciding:selecting"}
 """Makes what adds only documents that are not similar to others, of the options of `add_many`."""
 _NAMES = {
@@ -241,6 +246,7 @@ SEARCHES = {
     "group_by": "lshdb.apps.folders.folder_documents:in_folders",
     "sort": "lshdb.apps.passages.rarity:ranking",
     "keep": "lshdb.apps.keeping.stored_order:ordered",
+    "sample": "lshdb.apps.review.pair_sample:PairSample",
     "star": "lshdb.apps.keeping.stars:stars",
 }
 """What a search takes from an app, by the option that asks for it."""

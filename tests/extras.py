@@ -97,6 +97,8 @@ STARS = (False, True) if is_there("keeping") else (False,)
 
 def app_of(line: str) -> str:
     """The app of a command line without the program's name; "" is the core."""
+    if "--drop-list" in line:
+        return "review"
     commands = {name: each for group in COMMANDS.values() for name, each in group.items()}
     return commands[line.split()[0]].app
 

@@ -1,19 +1,14 @@
 """`lshdb clusters`: group similar documents, and show which one to keep."""
 
-from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 from lshdb import offers
-from lshdb.cli import messages, results, running, similar
+from lshdb.cli import results, similar
 from lshdb.cli.options import DatabaseFile, Form, Null
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option
-from lshdb.model import Cluster
 from lshdb.options import ClustersOptions
-from lshdb.read.files import file_identity
-from lshdb.read.paths import escaped, path_of_key
-from lshdb.search import result_tables
 
 
 def clusters(
@@ -56,12 +51,9 @@ def clusters(
     with file.reading(form, temporary=join.group_by is not None) as database:
         minimum = similar.minimum(database, join.similar.threshold)
         similar_clusters = database.clusters(options)
-        if files:
-            print_dropped = offers.offered(offers.OF_OPTIONS, "files")
-            print_dropped(database, similar_clusters, minimum, null=null)
-            return
         if drop_list:
-            _write_dropped(similar_clusters, minimum, form, store_of(database).root, null=null)
+            print_dropped = offers.offered(offers.OF_OPTIONS, "drop_list")
+            print_dropped(database, similar_clusters, minimum, form, files=files, null=null)
             return
         results.write_results(
             similar_clusters.columns,
@@ -75,42 +67,4 @@ def clusters(
             else f"no two documents with similarity {minimum:g} or more",
             words_of=similar.first_words(database, join.similar.fields, join.group_by),
             root=store_of(database).root,
-        )
-
-
-def _write_dropped(
-    clusters: Iterable[Cluster], threshold: float, form: Form, root: str, *, null: bool
-) -> None:
-    """Write the keys of members to drop; if lines are keys, only those that fit on a line."""
-    below = unprintable = same = 0
-
-    def file_of(key: str) -> object:
-        return file_identity(path_of_key(key, root))
-
-    def dropped() -> Iterator[tuple[str]]:
-        nonlocal below, unprintable, same
-        for cluster in clusters:
-            below += result_tables.roles(cluster, threshold).count("below")
-            keys = result_tables.dropped_members(cluster, threshold)
-            kept = {*map(file_of, {*cluster.members}.difference(keys))} - {None}
-            for key in keys:
-                if file_of(key) in kept:
-                    same += 1
-                elif form.is_text and not null and escaped(key) != key:
-                    unprintable += 1
-                else:
-                    yield (key,)
-
-    if null:
-        results.print_names((key for (key,) in dropped()), null=True)
-    else:
-        results.write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
-    if same:
-        messages.message(f"not listed, as already one file with a kept one: {same:,}")
-    if below:
-        messages.message(f'"below", so not listed: {below:,}; with --star there are none')
-    if unprintable:
-        raise running.failed(
-            f"keys with control characters, such as newlines, are not listed: {unprintable:,}; "
-            "give -0"
         )

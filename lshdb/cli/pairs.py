@@ -3,9 +3,7 @@
 from lshdb.cli import messages, results, similar
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import store_of
-from lshdb.formatting import counted
 from lshdb.options import PairsOptions
-from lshdb.search.pair_sample import SEED
 
 
 def pairs(
@@ -48,9 +46,4 @@ def pairs(
             root=store_of(database).root,
         )
     if matching_pairs.drawn_from:
-        count = min(options.sample or 0, matching_pairs.drawn_from)
-        seed = SEED if options.seed is None else options.seed
-        messages.message(
-            f"{count:,} of the {counted(matching_pairs.drawn_from, 'pair')} that match, drawn at "
-            f"random (--seed {seed})"
-        )
+        messages.message(matching_pairs.sample.words())

@@ -6,12 +6,12 @@ In: a document, a key or nothing but the file. Out: matches, pairs, clusters, co
     query       documents similar to one or many: candidates, estimates, verification, ranking;
                 the door Measure
     lookup      the documents in the buckets of signatures
-    pairs, pair_filters, pair_sample  similar pairs, clusters; the door PairFilter; a sample
+    pairs, pair_filters  similar pairs, clusters; the door PairFilter
     candidates  the pairs of a self-join, each once, in bounded memory; fewer from hot buckets
     similarity  exact similarities and estimates, of one document and many, or of many pairs
     result_tables  what `Database` gives: results one by one, or as a table
     cut_notes   the limits on comparing large buckets and texts: numbers, reasons, messages
 
-Doors: candidates, cut_notes, lookup, pair_filters, pair_sample, pairs, query,
+Doors: candidates, cut_notes, lookup, pair_filters, pairs, query,
 result_tables, similarity, stored_documents.
 """

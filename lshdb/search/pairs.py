@@ -26,12 +26,14 @@ from lshdb.search.candidates import SharedBuckets, prefix_filtered
 from lshdb.search.cut_notes import clusters_cut
 from lshdb.search.lookup import candidate_ids
 from lshdb.search.pair_filters import PairFilter, filters_of
-from lshdb.search.pair_sample import NO_PAIRS, Drawn, ScoredPairs, draw
 from lshdb.search.similarity import Estimates, Exact, Scorer, canonical_ids
 from lshdb.store import lookups, readonly_sql
 from lshdb.store.store import Store
 from lshdb.text.arrays import NO_NUMBERS, IntArray, Mask, Shares, chunks, chunks_of, runs
 
+ScoredPairs = tuple[IntArray, IntArray, Shares]
+"""Pairs int64[n] and int64[n], and their similarities float64[n]."""
+NO_PAIRS: ScoredPairs = NO_NUMBERS, NO_NUMBERS, np.zeros(0)
 COMPARED = "documents compared"
 """What progress of a join counts."""
 _STAR = Limit(whole=0, first=1, others=0)
@@ -262,12 +264,12 @@ def pair_blocks(
     store: Store,
     request: JoinOptions | PairsOptions,
     progress: Progress = silent,
-    drawn: Drawn | None = None,
+    sample: Any = None,
 ) -> Iterator[Block]:
     """The columns of all similar pairs of candidates, some thousands at a time.
 
-    They come in the order of addition, or the best first. If a sample is requested, `drawn` gets
-    the number of pairs that it is drawn from.
+    They come in the order of addition, or the best first; or some of them, drawn by `sample`, what
+    an app offers.
     """
     of_pairs = request if isinstance(request, PairsOptions) else None
     request = request.join if isinstance(request, PairsOptions) else request
@@ -282,8 +284,8 @@ def pair_blocks(
         join = Join(reader, request, condition, only, progress, of_pairs)
         candidates = _candidates(join) if row is None else _candidates_with(join, row.doc_id)
         scored: Iterable[ScoredPairs] = (join.similar(a, b, join.threshold) for a, b in candidates)
-        if of_pairs is not None and of_pairs.sample is not None:
-            scored = [draw(scored, join.doc_ids, of_pairs.sample, of_pairs.seed, drawn or Drawn())]
+        if sample is not None:
+            scored = [sample.draw(scored, join.doc_ids)]
         elif request.similar.top is not None and not (of_pairs and of_pairs.weighted.sort):
             scored = [_best(join, candidates, request.similar.top)]
         for a, b, scores in scored:

@@ -1,8 +1,8 @@
 """Results of queries and joins: an iterator of objects as they are found, or a table of all.
 
 A table has the columns that the command line writes: a column for each field of a match, a pair or
-a member of a cluster, and for each requested field of metadata. pyarrow and pandas are imported
-only for a table.
+a member of a cluster, and for each requested field of metadata. An app makes the table
+(lshdb.apps.tables).
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from lshdb.columns import (
 )
 from lshdb.errors import UsageError
 from lshdb.groups import Options
-from lshdb.json_text import dumps
 from lshdb.options import ClustersOptions, FileName, PairsOptions, QueryManyOptions, RankingOptions
 from lshdb.results import Result, short
 
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lshdb.options import SqlValue
-    from lshdb.search.pair_sample import Drawn
     from lshdb.store.store import Store
 
 T = TypeVar("T")
@@ -88,17 +86,11 @@ class Tabular(Result):
             UsageError: pyarrow is not installed.
             StoreError: the file cannot be read.
         """
-        return table_of(self.columns, self.rows())
+        return offers.offered(offers.RESULTS, "to_arrow")(self)
 
     def df(self) -> pd.DataFrame:
         """The rows as a pandas DataFrame. Needs pandas, and the extra `arrow` (pyarrow)."""
-        try:
-            import pandas  # noqa: F401
-        except ModuleNotFoundError as error:
-            if error.name is None or not error.name.startswith("pandas"):
-                raise
-            raise UsageError("data frames need pandas: pip install pandas") from None
-        return self.to_arrow().to_pandas()
+        return offers.offered(offers.RESULTS, "df")(self)
 
 
 class Matches(Tabular, list[model.Match]):
@@ -198,24 +190,30 @@ def finding(
 
 
 class PairResults(Results[model.Pair]):
-    """Pairs as results."""
+    """Pairs as results.
 
-    _drawn: Drawn
+    Attributes:
+        sample: what draws some of all pairs; None if all are wanted.
+    """
+
+    sample: Any = None
 
     @property
     def drawn_from(self) -> int | None:
         """How many pairs a sample was drawn from; None before its first pair, or without one."""
-        return self._drawn.pairs
+        count: int | None = self.sample and self.sample.drawn_from
+        return count
 
 
 def pair_results(store: Store, options: PairsOptions) -> PairResults:
     """The results of `Database.pairs`."""
-    from lshdb.search.pair_sample import Drawn
     from lshdb.search.pairs import pair_blocks
 
-    drawn = Drawn()
+    sample = None
+    if options.sample is not None:
+        sample = offers.offered(offers.SEARCHES, "sample")(options.sample, options.seed)
     names = {**PAIR, **WEIGHTED}
-    blocks = finding(pair_blocks, store, options, options.join.group_by, progress.silent, drawn)
+    blocks = finding(pair_blocks, store, options, options.join.group_by, progress.silent, sample)
 
     def rows() -> Iterator[Sequence[Any]]:
         if not options.join.similar.fields and not options.weighted.sort:
@@ -237,7 +235,7 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
         return iter(rank(found, options.weighted, options.join.similar.top, "similarity"))
 
     results = PairResults("pairs", columns, pairs, rows)
-    results._drawn = drawn
+    results.sample = sample
     return results
 
 
@@ -272,12 +270,6 @@ def member_rows(clusters: Iterable[model.Cluster], threshold: float) -> Iterator
         all_metadata = cluster.metadata or ({},) * len(cluster.members)
         for row, metadata in zip(rows_of(columns, MEMBER), all_metadata, strict=True):
             yield *row, *metadata.values()
-
-
-def dropped_members(cluster: model.Cluster, threshold: float) -> list[str]:
-    """The members of a cluster to drop: copies of the kept document, or decided to drop."""
-    members = zip(cluster.members, roles(cluster, threshold), cluster.copies, strict=True)
-    return [key for key, role, goes in members if role == "drop" or (role == "member" and goes)]
 
 
 def roles(cluster: model.Cluster, threshold: float) -> list[str]:
@@ -332,49 +324,3 @@ def _distinct(names: Sequence[str]) -> list[str]:
             candidate = f"{name}:{number}"
         distinct.append(candidate)
     return distinct
-
-
-# values and tables
-
-
-def table_of(columns: Columns | list[str], rows: Iterable[Sequence[Any]]) -> pa.Table:
-    """An Arrow table of rows; UsageError without pyarrow.
-
-    A column of any values, or of an unknown type, has the type that Arrow finds for all of them.
-    If they have no common type, or are all null, it is text: strings as they are, other values as
-    JSON.
-    """
-    from lshdb.read.formats import arrow
-
-    pa = arrow()
-    from lshdb.read import arrow_rows
-
-    if isinstance(columns, list):
-        columns = dict.fromkeys(columns, object)
-    # Columns of values of any type come last.
-
-    typed = {name: kind for name, kind in columns.items() if kind is not object}
-    others: dict[str, list[Any]] = {name: [] for name in columns if name not in typed}
-
-    def typed_values() -> Iterator[Sequence[Any]]:
-        for row in rows:
-            for values, value in zip(others.values(), row[len(typed) :], strict=True):
-                values.append(value)
-            yield row[: len(typed)]
-
-    schema = arrow_rows.schema_of(typed)
-    table = pa.Table.from_batches(arrow_rows.row_batches(schema, typed_values()), schema)
-    arrays: dict[str, Any] = dict(zip(typed, table.columns, strict=True))
-    for name, values in others.items():
-        try:
-            column = pa.array(values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-            column = pa.array(list(map(_as_text, values)), pa.string())
-        arrays[name] = column.cast(pa.string()) if pa.types.is_null(column.type) else column
-    return pa.table(arrays)
-
-
-def _as_text(value: object) -> str | None:
-    if isinstance(value, bytes):
-        return value.hex()
-    return value if value is None or isinstance(value, str) else dumps(value)

@@ -25,7 +25,7 @@ def command(tmp_path: Path) -> Command:
     return Command(tmp_path)
 
 
-@pytest.mark.app("keeping")
+@pytest.mark.app("keeping", "review")
 def test_keys_to_drop(command: Command) -> None:
     c = "c [red]\x1b[31m"
     note = '"below", so not listed: 2; with --star there are none\n'

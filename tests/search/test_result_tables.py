@@ -41,7 +41,7 @@ def kinds(table: Any) -> list[str]:
     return [str(field.type) for field in table.schema]
 
 
-@pytest.mark.app("keeping")
+@pytest.mark.app("keeping", "tables")
 def test_tables_have_what_iterating_gives(db: lshdb.Database) -> None:
     matches = db.query(key="a")
     assert matches == list(matches)
@@ -73,6 +73,7 @@ def test_tables_have_what_iterating_gives(db: lshdb.Database) -> None:
     assert db.pairs(threshold=1).df().empty
 
 
+@pytest.mark.app("tables")
 def test_fields_have_the_type_that_all_of_their_values_have(db: lshdb.Database) -> None:
     fields = ["n", "kind", "mixed", "none"]
     table = db.clusters(fields=fields).to_arrow()
@@ -89,6 +90,7 @@ def test_fields_have_the_type_that_all_of_their_values_have(db: lshdb.Database) 
     assert db.query(key="a", fields=["n", "key"]).df()["metadata.key"].isna().all()
 
 
+@pytest.mark.app("tables")
 def test_a_table_is_all_of_them_and_takes_nothing_from_the_iterator(db: lshdb.Database) -> None:
     for ask in (db.pairs, db.clusters):
         everything = list(ask())

@@ -183,6 +183,7 @@ def test_rows_are_of_one_state_and_do_not_hold_up_a_writer(filled: Path) -> None
         assert db.keys() == ["a", "empty"]
 
 
+@pytest.mark.app("tables")
 def test_rows_are_named_tuples_dicts_and_tables(filled: Path) -> None:
     statement = "SELECT key, doc_id * ? AS n, key, x'00' AS b, NULL AS z, 1 FROM documents LIMIT 2"
     with lshdb.open(filled, mode="read") as db:

@@ -10,7 +10,8 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     reviewing   forms, keys and pages that write decisions, each once, and take them back
     drawing     the numbers behind the pictures
     dropped_files  files of dropped documents, each proved before it goes
-    cli         `lshdb review`, `decide` and `decisions`; proving names files that can be deleted
+    drop_list, pair_sample  documents of clusters that can be removed; some of all pairs
+    cli         `lshdb review`, `decide` and `decisions`; proving names what can be deleted
     decision_rows, statements  the rows of decisions, and their SQL
     file_state  whether a file has changed since a result was computed
 

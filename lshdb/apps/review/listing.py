@@ -19,6 +19,8 @@ import numpy as np
 from lshdb import options
 from lshdb.apps.review import drawing
 from lshdb.apps.review.decisions import Verdicts, read_verdicts
+from lshdb.apps.review.drop_list import dropped_members
+from lshdb.apps.review.pair_sample import random_numbers
 from lshdb.columns import PAIR, WEIGHTED
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
@@ -30,8 +32,6 @@ from lshdb.progress import Progress
 from lshdb.read.metadata import from_json
 from lshdb.read.paths import common_folder
 from lshdb.search import pairs
-from lshdb.search.pair_sample import random_numbers
-from lshdb.search.result_tables import dropped_members
 from lshdb.store.store import Store
 from lshdb.text import arrays
 

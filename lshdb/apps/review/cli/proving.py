@@ -1,18 +1,22 @@
-"""What commands print of files that can be deleted, and of those that cannot."""
+"""What commands print of documents and files that can go, and of those that cannot."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
 
 import typer
 
+from lshdb.apps.review.drop_list import dropped_members
 from lshdb.cli import messages, results, running
+from lshdb.cli.options import Form
 from lshdb.database import Database, store_of
 from lshdb.formatting import counted
 from lshdb.model import Cluster
 from lshdb.read import proof
-from lshdb.read.paths import escaped, printable_path
+from lshdb.read.files import file_identity
+from lshdb.read.paths import escaped, path_of_key, printable_path
 from lshdb.read.proof import LeftFile, ProvedFile
-from lshdb.search import result_tables
+from lshdb.search.result_tables import roles
+from lshdb.store.store import Store
 
 
 def print_files(files: Iterable[ProvedFile | LeftFile], *, null: bool) -> None:
@@ -39,24 +43,70 @@ def print_files(files: Iterable[ProvedFile | LeftFile], *, null: bool) -> None:
 
 
 def print_dropped(
-    database: Database, clusters: Iterable[Cluster], threshold: float, *, null: bool
+    database: Database,
+    clusters: Iterable[Cluster],
+    threshold: float,
+    form: Form,
+    *,
+    files: bool,
+    null: bool,
 ) -> None:
-    """Print the files that can be deleted of the members of clusters, and name the others."""
+    """Print the keys of members to drop, or their files that can be deleted, and name the others.
+
+    If lines are keys, only those that fit on a line are printed.
+    """
     store = store_of(database)
-    proofs, root = proof.proof_of(store), store.root
+    if files:
+        print_files(_files_of(store, clusters, threshold), null=null)
+        return
+    below = unprintable = same = 0
 
-    def files() -> Iterator[ProvedFile | LeftFile]:
+    def file_of(key: str) -> object:
+        return file_identity(path_of_key(key, store.root))
+
+    def dropped() -> Iterator[tuple[str]]:
+        nonlocal below, unprintable, same
         for cluster in clusters:
-            keys = result_tables.dropped_members(cluster, threshold)
-            with store.reading():
-                stored = store.files_of_keys([*keys, cluster.keep])
-            documents = {file.key: proof.compared(file, root) for file in stored}
-            stays = [] if cluster.keep in keys else [documents.get(cluster.keep)]
+            below += roles(cluster, threshold).count("below")
+            keys = dropped_members(cluster, threshold)
+            kept = {*map(file_of, {*cluster.members}.difference(keys))} - {None}
             for key in keys:
-                if key in documents:  # else removed meanwhile
-                    yield proofs.check(documents[key], filter(None, stays))
+                if file_of(key) in kept:
+                    same += 1
+                elif form.is_text and not null and escaped(key) != key:
+                    unprintable += 1
+                else:
+                    yield (key,)
 
-    print_files(files(), null=null)
+    if null:
+        results.print_names((key for (key,) in dropped()), null=True)
+    else:
+        results.write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
+    if same:
+        messages.message(f"not listed, as already one file with a kept one: {same:,}")
+    if below:
+        messages.message(f'"below", so not listed: {below:,}; with --star there are none')
+    if unprintable:
+        raise running.failed(
+            f"keys with control characters, such as newlines, are not listed: {unprintable:,}; "
+            "give -0"
+        )
+
+
+def _files_of(
+    store: Store, clusters: Iterable[Cluster], threshold: float
+) -> Iterator[ProvedFile | LeftFile]:
+    """The files of the members of clusters to drop, each proved now, or left."""
+    proofs, root = proof.proof_of(store), store.root
+    for cluster in clusters:
+        keys = dropped_members(cluster, threshold)
+        with store.reading():
+            stored = store.files_of_keys([*keys, cluster.keep])
+        documents = {file.key: proof.compared(file, root) for file in stored}
+        stays = [] if cluster.keep in keys else [documents.get(cluster.keep)]
+        for key in keys:
+            if key in documents:  # else removed meanwhile
+                yield proofs.check(documents[key], filter(None, stays))
 
 
 def report_left(left: Sequence[LeftFile]) -> int:
