@@ -89,6 +89,8 @@ OF_OPTIONS = {
     "base": "lshdb.apps.passages.cli.base_texts:base_texts",
     "containment": "lshdb.apps.passages.containment:recall_note",
     "drop_list": "lshdb.apps.review.cli.proving:print_dropped",
+    "decided": "lshdb.apps.review.decisions:keys_to_drop",
+    "on_similar": "lshdb.apps.dedup.cli.skipped:on_skip",
     "repair": "lshdb.apps.repair.repairing:repaired",
     "conclusion": "lshdb.apps.repair.cli.concluding:conclusion",
     "restore": "lshdb.apps.repair.cli.restoring:restore",

@@ -3,16 +3,14 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from itertools import chain
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from lshdb import formatting, groups, offers
 from lshdb.cli import documents, files, messages, results, running
 from lshdb.cli.options import AsJson, DatabaseFile, ListSkipped, Null
-from lshdb.columns import columns_of
 from lshdb.database import Database
 from lshdb.errors import InputError, UsageError
 from lshdb.model import AddReport
@@ -65,7 +63,9 @@ def add(
             stdin_key=key,
         )
         batches: list[AddReport] = []
-        on_skip = partial(_print_dropped, as_json=as_json)
+        on_skip = None
+        if options.add.on_similar == "skip":
+            on_skip = offers.offered(offers.OF_OPTIONS, "on_similar")(as_json=as_json)
         options = groups.replaced(options, reader=session, on_batch=batches.append, on_skip=on_skip)
         interrupted = False
         try:
@@ -139,16 +139,6 @@ def _opened_like(file: DatabaseFile, paths: Sequence[str], root: FileName | None
     database = file.open(root=root, made=settings)
     messages.message(f"{file.db} made with the settings of {escaped(path)}")
     return database
-
-
-def _print_dropped(dropped: Any, *, as_json: bool) -> None:
-    if as_json:
-        names = columns_of(dropped, "passage", "references")
-        results.json_line({name: getattr(dropped, name) for name in names})
-    else:
-        kind = results.exactness(dropped.exact, dropped.identical, dropped.same_text)
-        cells = str(formatting.number(dropped.similarity)), kind, dropped.key, dropped.kept
-        print("\t".join(map(escaped, cells)))
 
 
 def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -> None:

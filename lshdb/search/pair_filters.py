@@ -36,27 +36,20 @@ class PairFilter(Protocol):
     def rank(self, documents: IntArray) -> IntArray:
         """For documents int64[n]: -1 stays, 1 is to be dropped, 0 where it says nothing; int64[n].
 
-        Those that stay come first when one of a cluster is chosen. `remove --decided` removes what
-        is to be dropped, whatever it is similar to.
+        Those that stay come first when one of a cluster is chosen.
         """
 
 
-def filters_of(reader: StoreReader, doc_ids: IntArray, *, tolerant: bool) -> list[PairFilter]:
+def filters_of(reader: StoreReader, doc_ids: IntArray) -> list[PairFilter]:
     """The filters for documents int64[m], ascending, of the parts that the file has.
 
-    Args:
-        reader: in a transaction.
-        doc_ids: of the documents.
-        tolerant: whether a filter whose app is missing is left out, with a LimitWarning.
-
-    Raises:
-        UsageError: an app is missing, and this is not tolerated.
+    A filter whose app is missing is left out, with a LimitWarning.
     """
     filters: list[PairFilter] = []
     for part, offer in offers.FILTERS.items():
         if part not in reader.parts:
             continue
-        if tolerant and not offers.is_there(app := offers.app_of(offer)):
+        if not offers.is_there(app := offers.app_of(offer)):
             warn_of_limit(filter_missing(part, app))
             continue
         filters.append(offers.offered(offers.FILTERS, part)(reader, doc_ids))

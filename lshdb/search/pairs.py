@@ -82,7 +82,8 @@ class Join:
         self.prefix_filtered = False
         self.exact = self.settings.content and not similar.estimate
         self.measure = query.measure_of(self.reader)
-        query.check_records(self.settings, similar.estimate, similar.distinguish)
+        if self.settings.records:
+            self.measure.check(similar.estimate, similar.distinguish)
         rows = self.reader.shared_buckets(self.progress) if self.only is None else iter(())
         if self.settings.records and self.only is None:
             rows = chain(rows, self.measure.pairs(self.threshold, self.progress))
@@ -101,7 +102,7 @@ class Join:
         doc_ids = self.doc_ids
         self.filters: list[PairFilter] = []
         if not self.request.ignore_decisions:
-            self.filters = filters_of(self.reader, doc_ids, tolerant=True)
+            self.filters = filters_of(self.reader, doc_ids)
         if similar.distinguish:
             filter_of = offers.offered(offers.SEARCHES, "distinguish")(self.settings)
             self.filters.append(filter_of(self.contents))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from lshdb import errors, offers
 from lshdb.columns import Block
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions, WeightedOptions
-from lshdb.progress import Progress
 from lshdb.read.metadata import picked
 from lshdb.search import cut_notes, similarity
 from lshdb.search.lookup import TooManyAtOnce, bucket_members
@@ -171,45 +170,14 @@ class BySimilarity:
         return pairs.ranked(pairs.measured, pairs.estimates, top, minimum)
 
 
-class Measure(Protocol):
-    """What an app weighs documents by; made of a StoreReader, in the transaction of that."""
-
-    def weigh(
-        self, contents: similarity.Contents, sizes: IntArray, left: IntArray, right: IntArray, /
-    ) -> Shares:
-        """`weighted` and `weighted_share` of pairs of documents, float64[2, p].
-
-        Args:
-            contents: gives the texts of documents, by ascending numbers.
-            sizes: int64[m], about how long each document is, by its number.
-            left: int64[p], the number of the first document of each pair.
-            right: int64[p], that of the second.
-        """
-
-    def of_matches(self, batch: QueryBatch, pairs: QueryPairs, /) -> Shares:
-        """`weighted` and `weighted_share` of matches, float64[2, c]."""
-
-
-class RecordMeasure(Measure, Protocol):
-    """The measure that decides in files of records what is similar."""
-
-    def matches(
-        self, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None, /
-    ) -> Found:
-        """The matches of texts, `weighted_share` as similarities and `weighted` as `measured`."""
-
-    def pairs(self, threshold: float, progress: Progress, /) -> Iterator[tuple[IntArray, IntArray]]:
-        """All pairs that may be similar, each as a bucket of two: buckets and doc_ids int64[2 p].
-
-        In the order of addition.
-        """
-
-    def scorer(self, contents: similarity.Contents, sizes: IntArray, /) -> similarity.Scorer:
-        """What computes the similarities of pairs; for the arguments see `weigh`."""
-
-
 def measure_of(store: StoreReader) -> Any:
-    """The RecordMeasure of a file of records, the Measure of another one, or None without one.
+    """What weighs documents by rarity, an object of an app; None without one.
+
+    It has `weigh` and `of_matches` (see apps.passages.rarity). That of a file of records, in which
+    it decides what is similar, also has `check`, `matches`, `pairs` and `scorer` (apps.records).
+
+    Args:
+        store: read in the caller's transaction.
 
     Raises:
         UsageError: the app for records is missing.
@@ -231,15 +199,6 @@ def ranking(settings: Settings, weighted: WeightedOptions) -> Callable[..., Iter
         return None
     rank: Callable[..., Iterable[Any]] = offers.offered(offers.SEARCHES, "sort")(settings)
     return rank
-
-
-def check_records(settings: Settings, *options: object) -> None:
-    """UsageError if records are to be compared otherwise: one of these options is given."""
-    if settings.records and any(options):
-        raise errors.UsageError(
-            "records and scans are compared by the share of the smaller one, weighted by rarity: "
-            "give no estimate, distinguish, containment or on_similar"
-        )
 
 
 def search(

@@ -14,8 +14,6 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import replace
 
-import numpy as np
-
 from lshdb import offers
 from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
@@ -24,7 +22,6 @@ from lshdb.read import counts, long_tables
 from lshdb.read.batch import RowPlace
 from lshdb.read.files import File
 from lshdb.read.session import session_of
-from lshdb.search.pair_filters import filters_of
 from lshdb.store import late
 from lshdb.store.lookups import StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
@@ -223,11 +220,7 @@ def removed(
     with store.reading() if options.removal.dry_run else store.writing():
         # Other writers wait, so that exactly the documents that are read are removed.
         if options.removal.decided:
-            doc_ids = store.doc_ids()
-            dropped = np.zeros(len(doc_ids), dtype=np.bool_)
-            for pair_filter in filters_of(store, doc_ids, tolerant=False):
-                dropped |= pair_filter.rank(np.arange(len(doc_ids))) > 0
-            keys = sorted(store.keys_of(doc_ids[dropped]))
+            keys = offers.offered(offers.OF_OPTIONS, "decided")(store)
         if keys is None:
             with store.snapshot(options.removal.condition) as snapshot:
                 doc_ids_by_key = chosen_ids(*snapshot)

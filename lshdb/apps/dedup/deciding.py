@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from lshdb import offers
 from lshdb.apps.dedup import rules
 from lshdb.apps.dedup.collection import Collection, DropReason, MatchedReferences, picked_fields
 from lshdb.apps.dedup.cutting import Cuts, Cutting, Describe, without
@@ -31,7 +32,6 @@ from lshdb.errors import Cut, warn_of_limit
 from lshdb.model import AddReport
 from lshdb.options import AddManyOptions
 from lshdb.read.batch import Origin
-from lshdb.search.query import check_records
 from lshdb.store import late, lookups
 from lshdb.store.store import KnownDocument, Store
 from lshdb.text.arrays import IntArray, Mask, int_array
@@ -510,13 +510,12 @@ def decided(
             warn_of_limit(cut)
 
 
-def selecting(options: AddManyOptions) -> Select | None:
-    """A function that adds documents unless a kept one is similar; None if options want all."""
-    if options.on_similar != "skip":
-        return None
+def selecting(options: AddManyOptions) -> Select:
+    """A function that adds documents unless a kept one is similar."""
 
     def select(job: Job, items: Iterable[Addable]) -> Iterator[AddReport]:
-        check_records(job.store.settings, options.on_similar)
+        if job.store.settings.records:
+            offers.offered(offers.SEARCHES, "records").check(options.on_similar)
         stored = Collection(job.store, Locations(job.store.last_doc_id() + 1))
         plan = Plan(rules.SimilarRule(), stored=stored, replaces=True)
         for report, batches in decided(job, items, plan):

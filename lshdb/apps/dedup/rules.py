@@ -31,7 +31,7 @@ from lshdb.maintain.resolve import resolve, with_passages
 from lshdb.options import SettingsOptions
 from lshdb.read.paths import escaped
 from lshdb.search import similarity
-from lshdb.search.query import check_records, contents_of, exact_of
+from lshdb.search.query import contents_of, exact_of
 from lshdb.sketch.banding import bucket_codes
 from lshdb.sketch.settings import Settings, plain_settings, unit_of
 from lshdb.store.lookups import StoreReader
@@ -130,8 +130,8 @@ class SimilarRule(RowRule):
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
         settings = collection.store.settings
-        check_records(settings, self.estimate, self.numbers)
         if settings.records:
+            offers.offered(offers.SEARCHES, "records").check(self.estimate, self.numbers)
             return self._comparing_records(collection)
         filter_of = None
         if self.numbers:

@@ -100,7 +100,7 @@ def compared(
 
 
 class Weighing:
-    """Weighs documents of a file by some of their values: a lshdb.search.query.Measure.
+    """Weighs documents of a file by some of their values; see lshdb.search.query.measure_of.
 
     Attributes:
         reader: of the file.
@@ -121,7 +121,14 @@ class Weighing:
         raise NotImplementedError
 
     def weigh(self, contents: Contents, sizes: IntArray, left: IntArray, right: IntArray) -> Shares:
-        """See Measure."""
+        """`weighted` and `weighted_share` of pairs of documents, float64[2, p].
+
+        Args:
+            contents: gives the texts of documents, by ascending numbers.
+            sizes: int64[m], about how long each document is, by its number.
+            left: int64[p], the number of the first document of each pair.
+            right: int64[p], that of the second.
+        """
         weighted = np.zeros((2, len(left)))
         order = np.argsort(left, kind="stable").tolist()
         at_once = self.reader.limits.join_read
@@ -136,7 +143,7 @@ class Weighing:
         return weighted
 
     def of_matches(self, batch: QueryBatch, pairs: QueryPairs) -> Shares:
-        """See Measure."""
+        """`weighted` and `weighted_share` of matches of queries, float64[2, c]."""
         used, document = np.unique(pairs.document, return_inverse=True)
         contents = contents_of(self.reader, batch, pairs.doc_ids[used])
         sizes = np.append(batch.signed.shingles, self.reader.sizes(pairs.doc_ids[used])[0])

@@ -24,7 +24,7 @@ import numpy as np
 from lshdb.apps.passages.rarity import Weighing, rarity
 from lshdb.apps.records import statements as sql
 from lshdb.apps.records.record_index import EVERY, is_of_pages, record_shingles
-from lshdb.errors import Cut, warn_of_limit
+from lshdb.errors import Cut, UsageError, warn_of_limit
 from lshdb.json_text import dumps, loads
 from lshdb.options import RankingOptions
 from lshdb.progress import Progress
@@ -34,7 +34,6 @@ from lshdb.search.query import (
     QueryBatch,
     QueryPairs,
     allowed,
-    check_records,
     estimated,
 )
 from lshdb.search.similarity import Contents, batches_of_text
@@ -67,7 +66,7 @@ _DOC_IDS = 40
 
 
 class Records(Weighing):
-    """The records of a file in an open transaction: its lshdb.search.query.RecordMeasure."""
+    """The records of a file in an open transaction: see lshdb.search.query.measure_of."""
 
     def __init__(self, reader: StoreReader) -> None:
         super().__init__(reader)
@@ -174,16 +173,28 @@ class Records(Weighing):
         pairs = np.unique(np.concatenate(codes))
         yield np.arange(len(pairs)).repeat(2), ids[np.stack(np.divmod(pairs, len(ids)), 1).ravel()]
 
+    @staticmethod
+    def check(*options: object) -> None:
+        """UsageError if records are to be compared otherwise: one of these options is given."""
+        if any(options):
+            raise UsageError(
+                "records and scans are compared by the share of the smaller one, weighted by "
+                "rarity: give no estimate, distinguish, containment or on_similar"
+            )
+
     def scorer(self, contents: Contents, sizes: IntArray) -> "RecordScorer":
-        """See RecordMeasure."""
+        """What computes the similarities of pairs; for the arguments see `weigh`."""
         return RecordScorer(self, contents, sizes)
 
     def matches(
         self, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None
     ) -> Found:
-        """See RecordMeasure: by rare shingles, or all if they are equal."""
+        """The matches of texts, with `weighted_share` as similarities and `weighted` as `measured`.
+
+        Records are found by rare shingles, or by all of them if they are equal.
+        """
         reader, similar = self.reader, query.similar
-        check_records(reader.settings, similar.estimate, similar.distinguish, query.containment)
+        self.check(similar.estimate, similar.distinguish, query.containment)
         threshold = reader.settings.threshold if similar.threshold is None else similar.threshold
         index, found, unfollowed = self.sharing(batch.stored, threshold)
         equal = bucket_members(reader, batch.signed.bucket_keys)
@@ -207,7 +218,7 @@ class Records(Weighing):
         return pairs.ranked(pairs.similarities, pairs.estimates, similar.top, threshold), cuts
 
     def of_matches(self, _batch: QueryBatch, pairs: QueryPairs) -> Shares:
-        """See Measure; they are known."""
+        """See Weighing; they are known."""
         return np.array([pairs.measured, pairs.similarities])
 
 
@@ -227,7 +238,7 @@ class RecordScorer:
 
     Attributes:
         records: those of the file.
-        contents, sizes: see lshdb.search.query.Measure.
+        contents, sizes: see lshdb.apps.passages.rarity.Weighing.
     """
 
     records: Records

@@ -328,3 +328,12 @@ class Decided(_InForce[int]):
         """-1 for those of documents int64[n] that are kept, 1 for those dropped, else 0."""
         ranks: arrays.IntArray = self._ranks[documents]
         return ranks
+
+
+def keys_to_drop(reader: StoreReader) -> list[str]:
+    """The keys of the documents that the decisions mark as `drop`, in order, in a transaction."""
+    if "decisions" not in reader.parts:
+        return []
+    doc_ids = reader.doc_ids()
+    dropped = Decided(reader, doc_ids).rank(np.arange(len(doc_ids))) > 0
+    return sorted(reader.keys_of(doc_ids[dropped]))
