@@ -146,37 +146,18 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
 def rename_new(path: str, target: str) -> None:
     """Give a file a new name; FileExistsError if the name exists, also if it just came to exist.
 
-    An existing file is never replaced or removed. Only if the new name is proved to be a second
-    name of this file, as after an interruption, the first name is removed. A symbolic link is no
-    second name.
+    An existing file is never replaced or removed.
     """
     try:
         os.link(path, target)
     except FileExistsError:
-        if not is_second_name(path, target):
-            raise
+        raise
     except OSError:  # a file system without links
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target) from None
         os.rename(path, target)
         return
     os.unlink(path)
-
-
-def is_second_name(path: str, other: str) -> bool:
-    """Whether two paths are two hard links of one regular file, so that one can be removed."""
-    try:
-        status, other_status = os.lstat(path), os.lstat(other)
-        parent, other_parent = (os.stat(os.path.dirname(link) or ".") for link in (path, other))
-    except OSError:
-        return False
-    if not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, other_status):
-        return False
-    if status.st_ino == 0 or status.st_nlink < 2:  # inode 0, as of some network file systems
-        return False
-    # One name in one directory, reached by two paths, is one name.
-    name, other_name = (os.path.basename(link).casefold() for link in (path, other))
-    return name != other_name or not os.path.samestat(parent, other_parent)
 
 
 def _sync(path: str) -> None:

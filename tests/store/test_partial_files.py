@@ -14,7 +14,6 @@ from lshdb.errors import StoreError
 from lshdb.store.partial_files import (
     PartialFile,
     alone,
-    is_second_name,
     rename_new,
     temporary_directory,
 )
@@ -43,21 +42,6 @@ def test_a_new_name_replaces_nothing(
         rename_new(str(path), str(path))
     rename_new(str(path), str(place))
     assert place.read_text() == TEXT
-
-
-def test_one_name_by_two_paths_is_no_second_name(tmp_path: Path) -> None:
-    (tmp_path / "d").mkdir()
-    (tmp_path / "link").symlink_to("d")
-    path, same = tmp_path / "d/a", tmp_path / "link/a"
-    path.write_text(TEXT)
-    os.link(path, tmp_path / "d/b")
-    assert is_second_name(str(path), str(tmp_path / "link/b"))
-    assert not is_second_name(str(path), str(same))
-    with pytest.raises(FileExistsError):
-        rename_new(str(path), str(same))
-    (tmp_path / "c").write_text(TEXT)
-    assert not is_second_name(str(path), str(tmp_path / "c"))
-    assert not is_second_name(str(path), str(tmp_path / "none"))
 
 
 def test_a_file_is_locked_by_one_and_one_that_is_not_there_by_all(tmp_path: Path) -> None:

@@ -159,6 +159,36 @@ def _log(aside: str, number: str, lines: Sequence[MovedFile]) -> None:
         log.discard()
 
 
+def rename(path: str, target: str) -> None:
+    """Give a file a new name, which no other file has; FileExistsError if one has it.
+
+    Where the new name is proved to be a second name of this file, as after an interruption, only
+    the first name is removed. A symbolic link is no second name.
+    """
+    try:
+        partial_files.rename_new(path, target)
+    except FileExistsError:
+        if not is_second_name(path, target):
+            raise
+        os.unlink(path)
+
+
+def is_second_name(path: str, other: str) -> bool:
+    """Whether two paths are two hard links of one regular file, so that one can be removed."""
+    try:
+        status, other_status = os.lstat(path), os.lstat(other)
+        parent, other_parent = (os.stat(os.path.dirname(link) or ".") for link in (path, other))
+    except OSError:
+        return False
+    if not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, other_status):
+        return False
+    if status.st_ino == 0 or status.st_nlink < 2:  # inode 0, as of some network file systems
+        return False
+    # One name in one directory, reached by two paths, is one name.
+    name, other_name = (os.path.basename(link).casefold() for link in (path, other))
+    return name != other_name or not os.path.samestat(parent, other_parent)
+
+
 def _move(proofs: Proof, file: ProvedFile, path: str, target: str) -> None:
     """Move a file aside, and back if it, or what stays for it, has changed.
 
@@ -169,7 +199,7 @@ def _move(proofs: Proof, file: ProvedFile, path: str, target: str) -> None:
     os.makedirs(directory, exist_ok=True)
     if os.path.realpath(directory) != directory:
         raise UnprovedError("a symbolic link leads out of that directory")
-    partial_files.rename_new(path, target)
+    rename(path, target)
     try:
         proofs.reread(file.document, target)
         if file.stays is not None:
@@ -178,7 +208,7 @@ def _move(proofs: Proof, file: ProvedFile, path: str, target: str) -> None:
             except UnprovedError as error:
                 raise UnprovedError(stays_not(file.stays, error)) from None
     except BaseException:
-        partial_files.rename_new(target, path)
+        rename(target, path)
         with suppress(OSError):
             os.removedirs(directory)
         raise
@@ -200,7 +230,7 @@ def _check_link(file: ProvedFile, stays_path: str) -> None:
 def _link(file: ProvedFile) -> None:
     """Put a hard link to what stays in the place of a file."""
     temporary = file.path + _TEMPORARY
-    if partial_files.is_second_name(temporary, file.stays_path):  # of a killed run
+    if is_second_name(temporary, file.stays_path):  # of a killed run
         os.unlink(temporary)
     os.link(os.path.realpath(file.stays_path), temporary)
     try:
@@ -244,7 +274,7 @@ def put_back(store: Store, directory: str, *, dry_run: bool) -> Iterator[MovedFi
                         raise UnprovedError("a symbolic link is on the way to its old place")
                     if not dry_run:
                         os.makedirs(os.path.dirname(target), exist_ok=True)
-                        partial_files.rename_new(source, target)
+                        rename(source, target)
                 except (OSError, UnprovedError) as error:
                     yield LeftFile(key, reason(error))
                     continue

@@ -418,3 +418,18 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
     assert command.done("trash", "--restore").err == "restored 1 file, left 0\n"
     assert files_below(command.directory) == before
     assert not aside.exists()
+
+
+def test_one_name_by_two_paths_is_no_second_name(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "link").symlink_to("d")
+    path, same = tmp_path / "d/a", tmp_path / "link/a"
+    path.write_text(TEXT)
+    os.link(path, tmp_path / "d/b")
+    assert trash.is_second_name(str(path), str(tmp_path / "link/b"))
+    assert not trash.is_second_name(str(path), str(same))
+    with pytest.raises(FileExistsError):
+        trash.rename(str(path), str(same))
+    (tmp_path / "c").write_text(TEXT)
+    assert not trash.is_second_name(str(path), str(tmp_path / "c"))
+    assert not trash.is_second_name(str(path), str(tmp_path / "none"))
