@@ -6,10 +6,9 @@ signatures, then the tables that are derived from them, each compared by checksu
 """
 
 import dataclasses
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -20,17 +19,18 @@ from lshdb.maintain.findings import CheckReport, Problem
 from lshdb.progress import Progress
 from lshdb.read.metadata import from_json
 from lshdb.sketch import signing
-from lshdb.sketch.settings import Settings, parts_of
+from lshdb.sketch.settings import parts_of
 from lshdb.store import index, schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
 from lshdb.store.parts import part as part_of_index
-from lshdb.store.rows import record, settings_of, typed
+from lshdb.store.rows import FileSettings, lanes_of, record, settings_of
 from lshdb.store.store import MAX_NUMBER
 from lshdb.text import arrays, hashing, shingling
 from lshdb.text.content import DIGEST_BYTES, LARGEST, cleaned, digest, encoded, from_stored
 from lshdb.text.kinds import missing_app
 
+_T = TypeVar("_T")
 _LISTED = 5
 """Problems of a column that are listed."""
 DAMAGED, SCHEMA, SETTINGS, DIGEST = "file", "sqlite_schema", "settings", "documents.digest"
@@ -102,7 +102,7 @@ class Examination:
         connection: to the file, of `connection.audited`.
         deep: whether contents are shingled and signed again.
         progress: called with the documents that were read.
-        settings: those of the file; None if they are invalid.
+        stored: the settings of the file; None if they are invalid.
         documents: how many documents were examined.
         problems: the first ones of each table and column.
         counts: how many there are, by their tables and columns.
@@ -115,7 +115,7 @@ class Examination:
     progress: Progress
 
     def __post_init__(self) -> None:
-        self.settings: Settings | None = None
+        self.stored: FileSettings | None = None
         self.documents = 0
         self.faults: list[schema.Fault] = []
         self.tables = {index.BANDS.name: TableComparison()}
@@ -125,10 +125,10 @@ class Examination:
         self._apply("the file's structure", self._structure())
         self._apply("the schema", self._schema())
         self._apply("the settings", self._read_settings())
-        if self.settings is None:
+        if self.stored is None:
             self._add(_unchecked("documents, signatures and bands"))
             return
-        whole = self._apply("documents", self._documents(self.settings))
+        whole = self._apply("documents", self._documents(self.stored))
         self._apply("the index", self._index(whole))
         self._apply("what apps store", self._of_apps())
 
@@ -199,29 +199,29 @@ class Examination:
             return  # reading would run expressions: the rule of the schema reports that
         row = next(iter(self._rows(sql.SELECT_SETTINGS)), ())
         try:
-            settings = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
-            typed(row[-3:], int | None, int | None, str | None)
-            self.settings = settings
-            in_file = {*json.loads(row[-6])}
-            for part in parts_of(settings).keys() - in_file:
-                yield Problem(SCHEMA, "", f"table {part} is missing", "only what lshdb defines")
-            for part in offers.PARTS:
-                if part in in_file or part in parts_of(settings):
-                    if self.deep:
-                        offers.check_is_there(offers.TABLES[part], part)
-                    if self._has_app(part):
-                        self.tables[part] = TableComparison()
+            self.stored = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
         except errors.DamagedFile as error:
             yield Problem(SETTINGS, "", str(error), "valid settings")
+        else:
+            named = parts_of(self.stored.settings).keys()
+            for part in named - self.stored.parts:
+                yield Problem(SCHEMA, "", f"table {part} is missing", "only what lshdb defines")
+            for part in offers.PARTS:
+                if part in named | self.stored.parts:
+                    if self.deep:
+                        offers.check_is_there(offers.TABLES[part], part)
+                    app = missing_app(self.stored.settings.shingling) or offers.TABLES[part]
+                    if self._is_there(app, part):
+                        self.tables[part] = TableComparison()
         ((last,),) = self._rows(sql.LAST_DOC_ID)
         if isinstance(last, int) and last > MAX_NUMBER:
             stored = f"the last number of a document is {last}, so none can follow"
             yield Problem(SETTINGS, "", stored, f"at most {MAX_NUMBER}")
 
-    def _documents(self, settings: Settings) -> Iterator[Problem]:
-        contents = parts_of(settings) or settings.shingling.of_sets
+    def _documents(self, stored: FileSettings) -> Iterator[Problem]:
+        contents = parts_of(stored.settings) or stored.settings.shingling.of_sets
         ((total,),) = self._rows(sql.COUNT_DOCUMENTS)
-        for batch in batches(self.connection, settings, contents=bool(self.deep or contents)):
+        for batch in batches(self.connection, stored, contents=bool(self.deep or contents)):
             for problems in batch.problems(deep=self.deep):
                 yield from problems
             for name, compared in self.tables.items():
@@ -254,14 +254,11 @@ class Examination:
         """The parts that apps have beside the index."""
         tables = self._rows(sql.TABLES)
         for part in offers.CHECKS:
-            if (part,) in tables and self._has_app(part):
+            if (part,) in tables and self._is_there(offers.TABLES[part], part):
                 yield from offers.offered(offers.CHECKS, part)(self.connection)
 
-    def _has_app(self, part: str) -> bool:
-        """Whether the apps that know a part are there; otherwise the part is unchecked."""
-        app = offers.TABLES[part]
-        if self.settings is not None and part in offers.PARTS:
-            app = missing_app(self.settings.shingling) or app
+    def _is_there(self, app: str, part: str) -> bool:
+        """Whether the app that knows a part is there; otherwise the part is unchecked."""
         if not offers.is_there(app):
             self._add(_unchecked(part, f"checked where the app {app!r} is installed"))
         return offers.is_there(app)
@@ -273,21 +270,25 @@ class CheckedBatch:
 
     Attributes:
         connection: a connection to the file.
-        settings: the settings of the file.
+        stored: the settings of the file.
         documents: the documents as stored.
         contents: the readable contents, by the index of their document.
     """
 
     connection: Connection
-    settings: Settings
+    stored: FileSettings
     documents: Sequence[ExaminedDocument]
 
     def __post_init__(self) -> None:
+        self.settings = self.stored.settings
         self.contents: dict[int, shingling.Content] = {}
         for number, document in enumerate(self.documents):
-            content = _readable(document.content, self.settings)
-            if content is not None:
+            if (content := _read(self._content, document.content)) is not None:
                 self.contents[number] = content
+
+    def _content(self, stored: str) -> shingling.Content:
+        kind = self.settings.shingling
+        return cleaned(from_stored(stored, kind), kind) if kind.of_sets else stored
 
     def problems(self, *, deep: bool) -> Iterator[list[Problem]]:
         """The problems of each document; `deep`: its content is signed again."""
@@ -304,15 +305,13 @@ class CheckedBatch:
 
     def signatures(self) -> index.Signatures:
         """The signatures that have the right size, and the ids of their documents."""
-        lane_type, size = self.settings.lane_type, self.settings.signature_bytes
+        size = self.settings.signature_bytes
         blobs = {
             document.doc_id: blob
             for document in self.documents
             if len(blob := document.signature or b"") == size
         }
-        packed = np.frombuffer(b"".join(blobs.values()), dtype=lane_type.newbyteorder("<"))
-        matrix = packed.reshape(len(blobs), self.settings.permutations)
-        return arrays.int_array(blobs), matrix.astype(lane_type, copy=False)
+        return arrays.int_array(blobs), lanes_of(b"".join(blobs.values()), self.settings)
 
     def texts(self) -> tuple[arrays.IntArray, list[str]]:
         """The ids and texts of documents that have a shingle by their count or a signature."""
@@ -331,7 +330,7 @@ class CheckedBatch:
         if name != index.BANDS.name:
             return np.empty((3, 0), dtype=np.int64)
         codes, doc_ids = index.band_codes(*self.signatures(), settings)
-        ((*_, indexed_to, bucket, _),) = self.connection.rows(sql.SELECT_SETTINGS)
+        _, _, indexed_to, bucket, _ = self.stored
         if indexed_to is not None:
             indexed = self.connection.integers(sql.INDEXED)
             late = (doc_ids > indexed_to) & ~np.isin(doc_ids, indexed)
@@ -350,15 +349,13 @@ class CheckedBatch:
         settings, content = self.settings, self.contents.get(number)
         form = None if content is None else encoded(content)
         size = settings.signature_bytes if shingles > 0 else 0
-        valid = signature if len(signature or b"") == size else f"{size} bytes"
-        count, lanes = signed or (shingles, valid)
+        sized = signature if len(signature or b"") == size else f"{size} bytes"
+        count, lanes = signed or (shingles, sized)
+        is_valid = metadata is None or _read(from_json, metadata) is not None
         compared: dict[str, tuple[object, object]] = {
             "documents.doc_id": (document.doc_id, max(document.doc_id, 1)),
             "documents.key": (key, "a key" if key_fault(key) else key),
-            "documents.metadata": (
-                metadata,
-                metadata if _is_valid(from_json, metadata) else "a JSON object",
-            ),
+            "documents.metadata": (metadata, metadata if is_valid else "a JSON object"),
             "documents.content": (_CONTENT[filled], _CONTENT[settings.content]),
             DIGEST: (
                 digested,
@@ -379,16 +376,16 @@ class CheckedBatch:
 
 
 def batches(
-    connection: Connection, settings: Settings, *, contents: bool
+    connection: Connection, stored: FileSettings, *, contents: bool
 ) -> Iterator[CheckedBatch]:
     """All documents by their ids, some thousands at a time.
 
     The caller may change the documents of earlier batches.
     """
-    rows = connection.lazy_rows(sql.ALL_AS_STORED, contents and settings.content)
+    rows = connection.lazy_rows(sql.ALL_AS_STORED, contents and stored.settings.content)
     documents = (record(ExaminedDocument, row) for row in rows)
     for batch in arrays.bounded(documents, ExaminedDocument.size, _BATCH_BYTES):
-        yield CheckedBatch(connection, settings, batch)
+        yield CheckedBatch(connection, stored, batch)
 
 
 def _shown(value: object) -> str:
@@ -407,22 +404,15 @@ def _unchecked(what: str, until: str = "checked when other problems are gone") -
     return Problem("unchecked", "", what, until)
 
 
-def _readable(stored: str | None, settings: Settings) -> shingling.Content | None:
-    if stored is None or not _is_valid(str.encode, stored):
+def _read(read: Callable[[str], _T], stored: str | None) -> _T | None:
+    """A value as it is read; None if it cannot be.
+
+    A text that is not UTF-8 has lone surrogates and cannot, nor can deeply nested sets.
+    """
+    if stored is None:
         return None
     try:
-        if settings.shingling.of_sets:
-            return cleaned(from_stored(stored, settings.shingling), settings.shingling)
-        return stored
-    # Deeply nested sets are not valid sets either.
-    except (errors.DamagedFile, errors.ContentError, RecursionError):
+        stored.encode()
+        return read(stored)
+    except (errors.DamagedFile, errors.ContentError, RecursionError, UnicodeEncodeError):
         return None
-
-
-def _is_valid(read: Callable[[str], object], stored: Any) -> bool:
-    """Whether a value can be read; a text that is not UTF-8 has lone surrogates and cannot."""
-    try:
-        read(stored)
-    except (errors.DamagedFile, UnicodeEncodeError):
-        return False
-    return True

@@ -36,17 +36,15 @@ def register_functions(connection: sqlite3.Connection) -> None:
     with sqlite_errors.translated_errors(path):
         check_format(connection, path)
         base = connection.execute(sql.BASE_TEXTS).fetchall()
-        settings = rows.settings_of(first_row(connection, sql.SELECT_SETTINGS), path, base)
-    lanes, size = settings.permutations, settings.signature_bytes
-    stored_type = settings.lane_type.newbyteorder("<")
+        settings = rows.settings_of(first_row(connection, sql.SELECT_SETTINGS), path, base).settings
 
     def lsh_similarity(*signatures: object) -> float | None:
-        blobs = [blob for blob in signatures if isinstance(blob, bytes) and len(blob) == size]
-        if len(blobs) != 2:
+        blobs = [blob for blob in signatures if isinstance(blob, bytes)]
+        if [*map(len, blobs)] != [settings.signature_bytes] * 2:
             return None
-        first, second = (np.frombuffer(blob, dtype=stored_type) for blob in blobs)
+        first, second = rows.lanes_of(b"".join(blobs), settings)
         agreeing = int(np.count_nonzero(first == second))
-        return float(minhash.estimate(agreeing, lanes, settings.lane_bits))
+        return float(minhash.estimate(agreeing, settings.permutations, settings.lane_bits))
 
     with sqlite_errors.translated_errors(path):
         connection.create_function("lsh_similarity", 2, lsh_similarity, deterministic=True)

@@ -6,7 +6,6 @@ A join is read as a stream, for minutes if there are many pairs. It has its own 
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +29,7 @@ from lshdb.store.rows import (
     FileState,
     checked,
     integers,
+    lanes_of,
     record,
     settings_of,
     typed,
@@ -114,10 +114,8 @@ class StoreReader:
         row = next(iter(self.rows(sql.SELECT_SETTINGS)), ())
         if row != self._settings_row:
             base = self.rows(sql.BASE_TEXTS)
-            self.settings = settings_of(row, self.path, base)
-            *indexed, root = typed(row[-3:], int | None, int | None, str | None)
-            self.indexed_to, self.indexed_bucket = indexed
-            self.parts = frozenset(json.loads(row[-6]))
+            stored = settings_of(row, self.path, base)
+            self.settings, self.parts, self.indexed_to, self.indexed_bucket, root = stored
             self.root = os.path.normpath(os.path.join(self.real_path.parent, root or os.curdir))
             if missing := parts_of(self.settings).keys() - self.parts:
                 raise errors.DamagedFile(
@@ -472,12 +470,9 @@ class StoreReader:
         return readonly_sql.run_readonly(self._connection, statement, parameters)
 
     def _signature_matrix(self, rows: list[tuple[SqlValue, ...]]) -> index.Signatures:
-        settings = self.settings
         doc_ids, signatures = zip(*rows, strict=True) if rows else ((), ())
-        packed = self._packed(signatures, settings.signature_bytes, "signature")
-        flat = np.frombuffer(packed, dtype=settings.lane_type.newbyteorder("<"))
-        matrix = flat.reshape(len(rows), settings.permutations)
-        return integers([doc_ids]), matrix.astype(settings.lane_type, copy=False)
+        packed = self._packed(signatures, self.settings.signature_bytes, "signature")
+        return integers([doc_ids]), lanes_of(packed, self.settings)
 
     def _counts(self, rows: Iterable[tuple[SqlValue, ...]]) -> IntArray:
         """Counts of shingles or characters of documents, one per row: int64[n]."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
 import numpy as np
 
@@ -105,7 +105,30 @@ def _other(expected: Any, value: SqlValue) -> DamagedFile:
     )
 
 
-def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -> Settings:
+class FileSettings(NamedTuple):
+    """What a file says of itself.
+
+    Attributes:
+        settings: the settings.
+        parts: the names of the parts whose tables the file has (see lshdb.store.schema).
+        indexed_to, indexed_bucket: which band rows are written, see schema.sql; None for all.
+        root: the directory that keys of files are relative to, from that of the file.
+    """
+
+    settings: Settings
+    parts: frozenset[str]
+    indexed_to: int | None
+    indexed_bucket: int | None
+    root: str | None
+
+
+def lanes_of(packed: bytes | bytearray, settings: Settings) -> arrays.Lanes:
+    """Signatures as a file has them, one after another, as lanes [n, k]."""
+    lanes = np.frombuffer(packed, dtype=settings.lane_type.newbyteorder("<"))
+    return lanes.reshape(-1, settings.permutations).astype(settings.lane_type, copy=False)
+
+
+def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -> FileSettings:
     """The settings in a row of SELECT_SETTINGS, and rows of BASE_TEXTS; texts may be bytes.
 
     Raises:
@@ -115,11 +138,11 @@ def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -
     try:
         values: list[Any] = [v.decode() if isinstance(v, bytes) else v for v in row]
         threshold, recall, shingle, lanes, construction, sketch, seed, content, *others = values
-        passages, lane_bits, parts, _, later, *_ = others
+        passages, lane_bits, parts, _, later, *state = others
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
         texts, in_file = tuple(map(_base_text, base)), json.loads(parts)
-        return Settings(
+        settings = Settings(
             threshold,
             recall,
             dataclasses.replace(shingling.Shingling.parse(shingle), base=texts),
@@ -135,6 +158,8 @@ def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -
         )
     except (AttributeError, TypeError, ValueError) as error:
         raise DamagedFile(f"{path} has invalid settings: {error}") from error
+    kinds = int | None, int | None, str | None
+    return FileSettings(settings, frozenset(in_file), *typed(state, *kinds))
 
 
 def _base_text(row: Sequence[Any]) -> tuple[str, str]:

@@ -5,7 +5,6 @@ A repair is one transaction of several steps; after each step the file is examin
 the repairs before it. A table of the index with wrong rows is rebuilt.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
@@ -79,10 +78,8 @@ def _is_repairable(examination: Examination) -> bool:
 
 def _repair_schema(examination: Examination) -> Counter[str]:
     """Create missing tables, indexes and views, and the parts that the settings name."""
-    file, parts = examination.connection, set[str]()
-    if examination.settings is not None:
-        ((*_, in_file, _, _, _, _, _),) = file.rows(sql.SELECT_SETTINGS)
-        parts = parts_of(examination.settings).keys() - json.loads(in_file)
+    file, stored = examination.connection, examination.stored
+    parts = parts_of(stored.settings).keys() - stored.parts if stored else ()
     with file.errors():
         faults = list(schema.faults(file))
         for statement in chain.from_iterable(fault.makes for fault in faults):
@@ -98,7 +95,7 @@ def _repair_documents(examination: Examination) -> Counter[str]:
     Where a content and its digest differ, one of the two was changed, and neither is repaired.
     Signatures without a document are removed.
     """
-    file, settings = examination.connection, examination.settings
+    file, stored = examination.connection, examination.stored
     repairs: Counter[str] = Counter()
     index = Index(file)
     if "signatures.doc_id" in examination.counts:
@@ -106,15 +103,16 @@ def _repair_documents(examination: Examination) -> Counter[str]:
         orphans = [doc_id for table, doc_id in rows if table == "signatures"]
         index.delete_signatures(orphans)
         repairs["signatures"] = len(orphans)
-    if settings is None or not settings.content or not _DERIVED & examination.counts.keys():
+    is_derivable = not _DERIVED.isdisjoint(examination.counts)
+    if stored is None or not stored.settings.content or not is_derivable:
         return repairs
-    for batch in batches(file, settings, contents=True):
+    for batch in batches(file, stored, contents=True):
         problems = [*batch.problems(deep=True)]
         right = [number for number in batch.contents if _is_derivable(problems[number])]
         contents = [batch.contents[number] for number in right]
         doc_ids = [batch.documents[number].doc_id for number in right]
         file.run_many(sql.UPDATE_CONTENT, zip(doc_ids, map(encoded, contents), strict=True))
-        index.sign_again(int_array(doc_ids), sign(contents, settings))
+        index.sign_again(int_array(doc_ids), sign(contents, stored.settings))
         repairs["documents"] += len(right)
         examination.progress(repairs["documents"], None, "documents")
     return repairs
@@ -130,12 +128,13 @@ def _repair_index(examination: Examination) -> Counter[str]:
     """Write the rows of the tables that follow from signatures and contents."""
     repairs: Counter[str] = Counter()
     file, progress = examination.connection, examination.progress
-    settings, index = examination.settings, Index(file)
-    if settings is None:
+    stored, index = examination.stored, Index(file)
+    if stored is None:
         return repairs
+    settings = stored.settings
     for name in filter(examination.counts.__contains__, examination.tables):
         is_bands = name == BANDS.name
-        checked_batches = batches(file, settings, contents=not is_bands)
+        checked_batches = batches(file, stored, contents=not is_bands)
         if is_bands:
             file.rows(sql.SET_INDEXED, None, None)
             file.rows(sql.DELETE_INDEXED)
