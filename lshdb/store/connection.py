@@ -4,7 +4,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -62,10 +62,27 @@ def connect(
     else:
         real_path, has_other_log = beside.real_path, beside.has_other_log
     guard.check_may_open(path, real_path)
+    if mode != "create" and not os.path.exists(real_path):
+        missing = "there is no such file; lshdb init or lshdb add makes one"
+        reason = sqlite_errors.why_not_opened(path, real_path, missing)
+        raise errors.NoDatabase(f"no database at {path}: {reason}")
 
     def opened(flags: str) -> guard.Connection:
-        connection = _opened(path, real_path, flags, mode, timeout, whole, limits)
+        connection: guard.Connection = sqlite3.connect(
+            f"{real_path.as_uri()}?mode={flags}",
+            uri=True,
+            timeout=timeout,
+            isolation_level=None,
+            cached_statements=64,
+            factory=cast(Any, partial(guard.Connection, path, real_path, limits)),
+        )
         connection.has_other_log = has_other_log
+        try:
+            _prepare(connection, mode, whole)
+            connection.watch(immutable="immutable" in flags)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     with sqlite_errors.translated_errors(path, real_path):
@@ -75,11 +92,6 @@ def connect(
             return opened(flags)
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            is_missing = code == sqlite3.SQLITE_CANTOPEN and not os.path.exists(real_path)
-            if is_missing and mode != "create":
-                missing = "there is no such file; lshdb init or lshdb add makes one"
-                reason = sqlite_errors.why_not_opened(path, real_path, missing)
-                raise errors.NoDatabase(f"no database at {path}: {reason}") from None
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
             is_alone = sqlite_errors.directory_is_read_only(real_path)
             if mode != "read" or not unable or not is_alone or guard.log_size(real_path):
@@ -88,47 +100,25 @@ def connect(
         return opened("ro&immutable=1")
 
 
-def _opened(
-    path: Path,
-    real_path: Path,
-    flags: str,
-    mode: Mode,
-    timeout: float,
-    whole: bool,
-    limits: Limits,
-) -> guard.Connection:
-    """An open connection, checked; sqlite3.Error as usual."""
-    connection: guard.Connection = sqlite3.connect(
-        f"{real_path.as_uri()}?mode={flags}",
-        uri=True,
-        timeout=timeout,
-        isolation_level=None,
-        cached_statements=64,
-        factory=cast(Any, partial(guard.Connection, path, real_path, limits)),
-    )
-    try:
-        schema.seal(connection)
-        connection.execute("PRAGMA foreign_keys = ON")
-        # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
-        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
-        # Takes effect only if the file has no page yet.
-        connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
-        if not is_new(connection):
-            check_format(connection, path)
-            if whole:
-                schema.check_contents(connection)
-        elif mode != "create":
-            raise errors.NotADatabase(f"{path} is empty: make a database with lshdb init")
-        if mode == "read":
-            connection.execute("PRAGMA query_only = ON")
-            connection.read_only = True
-        else:
-            _prepare_writing(connection)
-        connection.watch(immutable="immutable" in flags)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+def _prepare(connection: guard.Connection, mode: Mode, whole: bool) -> None:
+    """Check a connection that was just opened, and set how it works; sqlite3.Error as usual."""
+    schema.seal(connection)
+    connection.execute("PRAGMA foreign_keys = ON")
+    # A batch's pages stay in memory until COMMIT; with SQLite's 2 MB they are written twice.
+    connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    # Takes effect only if the file has no page yet.
+    connection.execute(f"PRAGMA page_size = {_PAGE_SIZE}")
+    if not is_new(connection):
+        check_format(connection, connection.path)
+        if whole:
+            schema.check_contents(connection)
+    elif mode != "create":
+        raise errors.NotADatabase(f"{connection.path} is empty: make a database with lshdb init")
+    if mode == "read":
+        connection.execute("PRAGMA query_only = ON")
+        connection.read_only = True
+    else:
+        _prepare_writing(connection)
 
 
 def _check_names(path: Path, real_path: Path, mode: Mode) -> bool:
@@ -167,17 +157,14 @@ def audited(path: Path, timeout: float, *, write: bool = False) -> Iterator[guar
     Raises:
         StoreError: the file cannot be opened, is not lshdb's, or is damaged in its first page.
     """
-    connection = connect(path, "write" if write else "read", timeout, whole=False)
-    connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
-    try:
+    with closing(connect(path, "write" if write else "read", timeout, whole=False)) as connection:
+        connection.text_factory = lambda raw: raw.decode(errors="surrogateescape")
         with connection.errors():
             if write:
                 transactions.begin_writing(connection)
             else:
                 connection.execute("BEGIN")
         yield connection
-    finally:
-        connection.close()
 
 
 def _prepare_writing(connection: guard.Connection) -> None:
