@@ -447,11 +447,7 @@ class StoreReader:
         """
         if not self.number(sql.HAS_DBSTAT):
             return None
-        sizes: dict[str, int] = {}
-        for row in self.rows(sql.TABLE_BYTES):
-            table, count = typed(row, str, int)
-            sizes[table] = sizes.get(table, 0) + count
-        return dict(sorted(sizes.items(), key=lambda size: -size[1]))
+        return dict(typed(row, str, int) for row in self.rows(sql.TABLE_BYTES))
 
     def free_bytes(self) -> int:
         """How many bytes of the file are free for later writes."""

@@ -119,18 +119,16 @@ class Definition(NamedTuple):
 
 def faults(connection: sqlite3.Connection) -> Iterator[Fault]:
     """How a file's tables, indexes and views differ from lshdb's, and which code would run."""
-    there = parts_there()
-    named = connection.execute(sql.NAMED_PARTS, (json.dumps(there),)).fetchall()
     # The others need not be loaded.
-    possible = tuple(part for part in there if (part,) in named)
-    known = definitions(possible)
+    named = connection.execute(sql.NAMED_PARTS, (json.dumps(parts_there()),))
+    known = definitions(tuple(part for (part,) in named))
     rows = connection.execute(sql.EXPECTED_SCHEMA, (json.dumps(known),)).fetchall()
-    parts = {known[index].part for index, _, same in rows if same is not None}
-    expected = [known[index] for index, _, _ in rows if known[index].part in {"", *parts}]
+    parts = {"", *(known[index].part for index, _, same in rows if same is not None)}
+    expected = [definition for definition in known if definition.part in parts]
     whole = True
     for index, is_view, same in rows:
         kind, name, statement, part = known[index]
-        if same or part not in {"", *parts}:
+        if same or part not in parts:
             continue
         whole = False
         if same is None:
@@ -213,7 +211,7 @@ def dangers(
     connection: sqlite3.Connection,
     definitions_written: Sequence[tuple[str, ...]],
     statements: Iterable[str],
-    whole: bool = True,
+    whole: bool,
 ) -> Iterator[str]:
     """The code of the file that would run when lshdb's statements write, each piece in words.
 

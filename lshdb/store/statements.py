@@ -162,9 +162,10 @@ COUNT_DOCUMENTS = "SELECT count(*) FROM documents"
 COUNT_EMPTY = "SELECT count(*) FROM documents WHERE shingles = 0"
 HAS_DBSTAT = "SELECT sqlite_compileoption_used('ENABLE_DBSTAT_VTAB')"
 TABLE_BYTES = """
-    SELECT coalesce(m.tbl_name, s.name), s.pgsize
+    SELECT coalesce(m.tbl_name, s.name), sum(s.pgsize)
     FROM dbstat AS s LEFT JOIN sqlite_schema AS m ON m.name = s.name
-    WHERE s.aggregate = TRUE"""
+    WHERE s.aggregate = TRUE
+    GROUP BY 1 ORDER BY 2 DESC, min(m.rowid)"""
 FREE_PAGES = "PRAGMA freelist_count"
 PAGE_COUNT = "PRAGMA page_count"
 PAGE_SIZE = "PRAGMA page_size"
