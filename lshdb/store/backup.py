@@ -7,10 +7,10 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from lshdb.errors import Busy, DamagedFile, StoreError, UsageError
+from lshdb.errors import Busy, StoreError, UsageError
 from lshdb.options import BackupOptions
 from lshdb.progress import Progress, shown
-from lshdb.store import connection, guard, partial_files, sqlite_errors
+from lshdb.store import guard, partial_files, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.store import Store
 
@@ -81,41 +81,16 @@ def copied(
                 contextlib.closing(sqlite3.connect(partial.path, isolation_level=None)) as new,
             ):
                 new.execute("PRAGMA journal_mode = OFF")  # it needs none until it is complete
-                _copy(reader, new, target, progress)
+                copy_pages(reader, new, target, progress)
             yield partial
         finally:
             partial.discard()
 
 
-def overwrite(path: Path, source: Path, timeout: float, progress: Progress) -> None:
-    """Let a database have what a private file of this process has, in one transaction.
-
-    The database may be damaged, or missing; others may have it open.
-
-    Raises:
-        DamagedFile: SQLite cannot open it.
-        NotADatabase: another file is there.
-        Busy: another process writes to it for longer than the timeout.
-    """
-    try:
-        old = connection.connect(path, "create", timeout, whole=False)
-    except DamagedFile as error:
-        raise DamagedFile(
-            f"{path} is too damaged to be opened: move it and its {path.name}-wal away, and "
-            "restore again"
-        ) from error
-    with (
-        contextlib.closing(old),
-        contextlib.closing(sqlite3.connect(source)) as new,
-        old.errors(),
-    ):
-        _copy(new, old, path, progress)
-
-
-def _copy(
+def copy_pages(
     source: sqlite3.Connection, copy: sqlite3.Connection, path: Path, progress: Progress
 ) -> None:
-    """Copy all pages; Busy if another process writes to the file of the copy, `path`."""
+    """Copy all pages in one transaction; Busy if another process writes to the copy, `path`."""
 
     def report(status: int, left: int, total: int) -> None:
         if status == sqlite3.SQLITE_BUSY:  # Python would try again for ever

@@ -21,7 +21,7 @@ from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import ConditionOptions, Parameters, SqlValue
 from lshdb.progress import Progress
-from lshdb.sketch.settings import Settings, parts_of
+from lshdb.sketch.settings import parts_of
 from lshdb.store import guard, index, readonly_sql, sqlite_errors
 from lshdb.store import statements as sql
 from lshdb.store.connection import file_size
@@ -87,12 +87,6 @@ class StoreReader:
         parts: the names of the parts whose tables the file has (see lshdb.store.schema).
         root: the real path of the directory that keys of files are relative to.
     """
-
-    settings: Settings
-    indexed_to: int | None
-    indexed_bucket: int | None
-    parts: frozenset[str]
-    root: str
 
     def __init__(self, connection: guard.Connection) -> None:
         self.path, self.real_path = connection.path, connection.real_path

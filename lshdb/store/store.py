@@ -205,11 +205,6 @@ class Store(lookups.StoreReader):
         """Note the files that stored documents, named by their ids, were read from."""
         self.run_many(sql.SET_FILE, ((doc_id, *_values_of(state)) for doc_id, state in files))
 
-    def set_root(self, directory: options.FileName) -> None:
-        """Store another directory that keys of files are relative to; no key changes."""
-        self.rows(sql.SET_ROOT, location.root_to_store(directory, self.real_path))
-        self._read_settings()
-
     def check_root(self, directory: options.FileName | None) -> None:
         """Check the directory that a user names as the root, if any.
 

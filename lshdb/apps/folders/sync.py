@@ -51,7 +51,7 @@ from lshdb.results import Result
 from lshdb.store import location
 from lshdb.store.lookups import StoredFile
 from lshdb.store.rows import FileState
-from lshdb.store.statements import SET_KEY
+from lshdb.store.statements import SET_KEY, SET_ROOT
 from lshdb.store.store import Store
 from lshdb.text import arrays
 from lshdb.text.content import digest, encoded
@@ -188,7 +188,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     else:
         if store.root != root:
             with store.writing():
-                store.set_root(root)
+                store.rows(SET_ROOT, location.root_to_store(root, store.real_path))
         moved, replaced = _move(store, plan)
         writing = AddManyOptions(workers=options.write.workers, on_batch=options.write.on_batch)
         with shown(options.write.progress, "reading files") as report:

@@ -1,5 +1,6 @@
 """Putting a backup in the place of a database, completely or not at all."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from lshdb.progress import shown
 from lshdb.read.files import is_same_file
 from lshdb.results import Result
 from lshdb.store import backup, connection, partial_files
+from lshdb.store.guard import Connection
 from lshdb.taking import takes
 
 
@@ -65,5 +67,18 @@ def restore_backup(options: RestoreOptions) -> Restored:
                 f"{source} is not whole ({kinds}), and nothing is restored: "
                 f"lshdb check -d {source} says more"
             )
-        backup.overwrite(path, Path(copy.path), options.timeout, progress)
+        new = connection.connect(Path(copy.path), "read", options.timeout)
+        with closing(new), closing(_opened(path, options.timeout)) as old, old.errors():
+            backup.copy_pages(new, old, path, progress)
     return Restored(report.documents)
+
+
+def _opened(path: Path, timeout: float) -> Connection:
+    """The database that is to be replaced, which may be damaged or missing."""
+    try:
+        return connection.connect(path, "create", timeout, whole=False)
+    except errors.DamagedFile as error:
+        raise errors.DamagedFile(
+            f"{path} is too damaged to be opened: move it and its {path.name}-wal away, and "
+            "restore again"
+        ) from error
