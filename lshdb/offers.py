@@ -93,6 +93,7 @@ OF_OPTIONS = {
     "on_similar": "lshdb.apps.dedup.cli.skipped:on_skip",
     "repair": "lshdb.apps.repair.repairing:repaired",
     "conclusion": "lshdb.apps.repair.cli.concluding:conclusion",
+    "where": "lshdb.apps.conditions.matching:condition",
     "restore": "lshdb.apps.repair.cli.restoring:restore",
 }
 """What does the work of options that the core has."""

@@ -64,6 +64,7 @@ APPS = {
             "merging",
             "repair",
             "characters",
+            "conditions",
             "programs",
             "passages",
             "records",
