@@ -139,8 +139,7 @@ def _of_class(node: ast.ClassDef) -> Iterator[str]:
         return
     options_of = group.declared
     yield from _constructor(
-        (_written(one.group)[one.name], one.kw_only)  # type: ignore[arg-type]
-        for one in options_of.values()
+        (_written(one.group)[one.name], one.kw_only) for one in options_of.values()
     )
     # A part as a whole can be left out if none of its options must be given.
     yield from _constructor(
@@ -174,8 +173,10 @@ def _default(line: ast.AnnAssign) -> str:
     if value is not None:
         return f" = {ast.unparse(value)}"
     part = getattr(options, ast.unparse(line.annotation), None)
-    is_optional = is_group(part) and all(
-        one.default is not Parameter.empty for one in part.declared.values()
+    is_optional = (
+        part is not None
+        and is_group(part)
+        and all(one.default is not Parameter.empty for one in part.declared.values())
     )
     return " = ..." if is_optional else ""
 
