@@ -25,8 +25,8 @@ import numpy.typing as npt
 from lshdb import offers
 from lshdb.sketch.settings import SketchName
 from lshdb.text import arrays
-from lshdb.text.hashing import Hashes, Offsets, constants, distinct
-from lshdb.text.shingles import distinct_in_each, select_documents
+from lshdb.text.hashing import Hashes, Offsets, constants
+from lshdb.text.shingles import distinct_in_each, distinct_of_pieces, select_documents
 from lshdb.text.shingling import Shingles
 
 _ShortHashes = npt.NDArray[np.uint32]
@@ -87,9 +87,19 @@ class FastSketch:
 
     def minima(self, shingles: Shingles) -> Hashes:
         """Round 0 of n documents: the smallest hash of each lane, uint64[n, lanes]."""
-        counts = arrays.sizes_of(shingles.offsets)
+        hashes, counts = shingles.hashes, arrays.sizes_of(shingles.offsets)
         table = np.full((len(counts), self.lanes), NOTHING)
-        self._first_round(table, shingles.hashes, counts)
+        flat = table.ravel()
+        row = np.repeat(np.arange(len(counts)) * self.lanes, counts) if len(counts) > 1 else counts
+        for part in arrays.chunks(len(hashes), BLOCK_HASHES):
+            h = hashes[part] ^ self._first_constant
+            h *= self._wide[0]
+            h ^= h >> _32
+            h *= self._wide[1]
+            index = self._lane(h >> _32)
+            if len(counts) > 1:
+                index += row[part]
+            np.minimum.at(flat, index, h)
         return table
 
     def signatures(self, shingles: Shingles) -> arrays.Lanes:
@@ -110,20 +120,6 @@ class FastSketch:
     def lanes_of(table: Hashes) -> arrays.Lanes:
         """The lanes uint32[n, k] that are kept of minima uint64[n, k]."""
         return table.astype(np.uint32)
-
-    def _first_round(self, table: Hashes, hashes: Hashes, counts: Offsets) -> None:
-        """Throw n documents' hashes, in order, into table uint64[n, k], in place."""
-        flat = table.ravel()
-        row = np.repeat(np.arange(len(counts)) * self.lanes, counts) if len(counts) > 1 else counts
-        for part in arrays.chunks(len(hashes), BLOCK_HASHES):
-            h = hashes[part] ^ self._first_constant
-            h *= self._wide[0]
-            h ^= h >> _32
-            h *= self._wide[1]
-            index = self._lane(h >> _32)
-            if len(counts) > 1:
-                index += row[part]
-            np.minimum.at(flat, index, h)
 
     def _lane(self, g: Hashes) -> Offsets:
         """The lanes of 32-bit hashes in uint64[...], overwritten: g k / 2^32, below k."""
@@ -210,7 +206,7 @@ def of_pieces(sketch: Sketch, pieces: Callable[[], Iterable[Hashes]]) -> tuple[a
         np.minimum(table, sketch.minima(piece), out=table)
     if total and (table == NOTHING).any():
         # This many shingles leave a lane empty only if few of them are distinct.
-        few = distinct(np.concatenate([distinct(hashes) for hashes in pieces()]))
+        few = distinct_of_pieces(pieces())
         return sketch.signatures(Shingles(few, np.array([0, len(few)])))[0], total
     return sketch.lanes_of(table)[0], total
 
@@ -247,5 +243,4 @@ def estimate(agreeing: npt.NDArray[np.integer] | int, lanes: int, lane_bits: int
     [0.0, 0.499992, 1.0]
     """
     by_accident = accident(lane_bits)
-    similarity: Shares = np.maximum(agreeing / lanes - by_accident, 0) / (1 - by_accident)
-    return similarity
+    return np.maximum(agreeing / lanes - by_accident, 0) / (1 - by_accident)

@@ -148,7 +148,7 @@ def distinct_shingles(contents: Sequence[Content], shingling: Shingling, seed: i
     for group in groups(contents, shingling):
         first = contents[group[0]]
         if is_large(first, shingling):
-            hashes_of_text = _distinct_of_pieces(pieces(first, shingling, seed))
+            hashes_of_text = distinct_of_pieces(pieces(first, shingling, seed))
             shingles = Shingles(hashes_of_text, np.array([0, len(hashes_of_text)]))
         else:
             repeated = shingle_group([contents[i] for i in group], shingling, seed)
@@ -272,8 +272,7 @@ def utf8(text: str) -> tuple[bytes, Offsets]:
 
 def _counts(lengths: Offsets, size: int) -> Offsets:
     """How many shingles of `size` units documents of these lengths have."""
-    counts: Offsets = np.where(lengths >= size, lengths - size + 1, lengths > 0)
-    return counts
+    return np.where(lengths >= size, lengths - size + 1, lengths > 0)
 
 
 # char:k
@@ -515,7 +514,8 @@ def distinct_in_each(shingles: Shingles) -> Shingles:
     return Shingles(hashes[first], offsets_of(sums(first, shingles.offsets)))
 
 
-def _distinct_of_pieces(stream: Iterable[Hashes]) -> Hashes:
+def distinct_of_pieces(stream: Iterable[Hashes]) -> Hashes:
+    """The distinct hashes of a large document, sorted."""
     known: Hashes = np.empty(0, dtype=np.uint64)
     waiting: list[Hashes] = []
     for hashes in stream:

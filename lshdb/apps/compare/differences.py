@@ -219,8 +219,7 @@ class _Side:
 
     def _lines_at(self, offsets: IntArray) -> IntArray:
         line_starts = int_array(start for start, _ in self.lines)
-        indices: IntArray = np.searchsorted(line_starts, offsets, side="right") - 1
-        return indices
+        return np.searchsorted(line_starts, offsets, side="right") - 1
 
     @cached_property
     def begins(self) -> IntArray:

@@ -29,8 +29,7 @@ def similarity_at(containment: Shares, size: IntArray, other_sizes: IntArray) ->
     [0.8, 0.667, 0.078]
     """
     shared = containment * size
-    similarities: Shares = shared / np.maximum(size + other_sizes - shared, 1)
-    return similarities
+    return shared / np.maximum(size + other_sizes - shared, 1)
 
 
 def containment_at(
@@ -43,8 +42,7 @@ def containment_at(
     shared = similarities * (size + other_sizes) / (1 + similarities)
     if exact:
         shared = np.rint(shared)  # a number of shingles, but for the rounding of J
-    shares: Shares = np.minimum(shared, np.minimum(size, other_sizes)) / np.maximum(size, 1)
-    return shares
+    return np.minimum(shared, np.minimum(size, other_sizes)) / np.maximum(size, 1)
 
 
 class ByContainment(queries.BySimilarity):

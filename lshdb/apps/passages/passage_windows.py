@@ -240,8 +240,7 @@ def _units_before(windows: Mask, run: int) -> IntArray:
 def _beside(windows: Mask, run: int, size: int) -> Mask:
     """Which stretches of `size` units have a unit of some windows of `run` units, bool[n] both."""
     total = _units_before(windows, run)
-    is_beside: Mask = total[np.minimum(np.arange(len(windows)) + size, len(windows))] > total[:-1]
-    return is_beside
+    return total[np.minimum(np.arange(len(windows)) + size, len(windows))] > total[:-1]
 
 
 @lru_cache(maxsize=8)

@@ -42,8 +42,7 @@ T = TypeVar("T")
 def rarity(counts: IntArray | Shares, documents: int) -> Shares:
     """The weights float64[n] of what counts [n] of some documents have."""
     halves = max(documents, _MIN_DOCUMENTS) / (2 * np.maximum(counts - 1, 1))
-    weights: Shares = np.maximum(np.log(halves), 0)
-    return weights
+    return np.maximum(np.log(halves), 0)
 
 
 def compared(

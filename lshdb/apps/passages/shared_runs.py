@@ -287,8 +287,7 @@ class Segments:
         begin, end = before_pair + self.begin[hits.segment], before_pair + self.end[hits.segment]
         last_end = np.maximum.accumulate(np.where(common, end, -1))
         next_begin = np.minimum.accumulate(np.where(common, begin, end[-1:])[::-1])[::-1]
-        is_apart: Mask = (begin >= last_end) & (end <= next_begin) & ~common
-        return is_apart
+        return (begin >= last_end) & (end <= next_begin) & ~common
 
     def _longest(self, a: Hits, b: Hits) -> tuple[IntArray, IntArray, IntArray]:
         """The longest runs from the hits of both texts on, of which none is within another there.

@@ -326,8 +326,7 @@ class Decided(_InForce[int]):
 
     def rank(self, documents: arrays.IntArray) -> arrays.IntArray:
         """-1 for those of documents int64[n] that are kept, 1 for those dropped, else 0."""
-        ranks: arrays.IntArray = self._ranks[documents]
-        return ranks
+        return self._ranks[documents]
 
 
 def keys_to_drop(reader: StoreReader) -> list[str]:
