@@ -11,7 +11,7 @@ from itertools import chain
 from math import isfinite
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Annotated, Any, Literal, ParamSpec, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
@@ -28,10 +28,9 @@ _INT64 = range(-(1 << 63), 1 << 63)
 _METAVARS = {int: "N", float: "NUMBER"}
 _SIMPLE = (bool, int, float, str, Path)
 """Types that typer knows."""
-_P = ParamSpec("_P")
 
 
-def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
+def command(function: Callable[..., bool | None]) -> Callable[..., None]:
     """Make a function a command: its errors are one line, without a traceback.
 
     It returns whether something failed, or was found that should not be there.
@@ -46,15 +45,15 @@ def command(function: Callable[_P, bool | None]) -> Callable[..., None]:
     }
 
     @wraps(function)
-    def run(*args: _P.args, **kwargs: _P.kwargs) -> None:
-        if kwargs.pop("quiet", False):
+    def run(**values: Any) -> None:
+        if values.pop("quiet", False):
             messages.be_quiet(True)
         try:
             for name, group in option_groups.items():
-                kwargs[name] = grouped(group, kwargs)
+                values[name] = grouped(group, values)
             # Each once: parts of a job may have the same to say.
             with errors.limits_to(lru_cache(lambda cut: messages.warn(f"lshdb: {cut}"))):
-                has_failed = function(*args, **kwargs)
+                has_failed = function(**values)
             # Here and not at the interpreter's end, where an error could not change the status.
             sys.stdout.flush()
             if has_failed:

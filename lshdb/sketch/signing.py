@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -83,27 +82,21 @@ class Signed:
             signed = dataclasses.replace(signed, parts=_joined_rows(parts_of(settings), rows))
         return signed
 
-    @classmethod
-    def joined(cls, parts: Sequence[Signed]) -> Signed:
+    @staticmethod
+    def joined(parts: Sequence[Signed]) -> Signed:
         """The documents of several batches with the same settings; at least one batch."""
-        first = parts[0]
-        ends = [*itertools.accumulate(len(part.shingles) for part in parts)]
-        numbers = [
-            np.arange(end - len(part.shingles), end) for part, end in zip(parts, ends, strict=True)
-        ]
-        return cls(
-            np.concatenate([part.signatures for part in parts]),
-            np.concatenate([part.shingles for part in parts]),
-            np.concatenate([part.bucket_keys for part in parts]),
-            first.construction,
-            _joined_rows(
-                {name: rows.value for name, rows in first.parts.items()},
-                [
-                    {name: rows.numbered(part_numbers) for name, rows in part.parts.items()}
-                    for part, part_numbers in zip(parts, numbers, strict=True)
-                ],
-            ),
-            first.base,
+        first, rows, count = parts[0], [], 0
+        for part in parts:
+            numbers = np.arange(count, count + len(part.shingles))
+            rows.append({name: each.numbered(numbers) for name, each in part.parts.items()})
+            count += len(numbers)
+        values = {name: each.value for name, each in first.parts.items()}
+        return dataclasses.replace(
+            first,
+            signatures=np.concatenate([part.signatures for part in parts]),
+            shingles=np.concatenate([part.shingles for part in parts]),
+            bucket_keys=np.concatenate([part.bucket_keys for part in parts]),
+            parts=_joined_rows(values, rows),
         )
 
 

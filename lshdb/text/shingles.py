@@ -22,6 +22,7 @@ processor's cache. `scripts/bench peers` measures a change.
 import functools
 import itertools
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeGuard, TypeVar, cast
@@ -476,14 +477,12 @@ def _set_group(group: Sequence[Content], seed: int) -> Shingles:
         hashes = element_hashes(elements, "integer", seed)
     else:
         hashes = np.empty(len(elements), dtype=np.uint64)
-        labels = [
-            "string" if type(element) is str else "integer" if element in _INT64 else "big integer"
-            for element in elements
-        ]
-        for label in set(labels):
-            indices = [
-                index for index, element_label in enumerate(labels) if element_label == label
-            ]
+        indices_of = defaultdict[str, list[int]](list)
+        for index, element in enumerate(elements):
+            is_text = type(element) is str
+            label = "string" if is_text else "integer" if element in _INT64 else "big integer"
+            indices_of[label].append(index)
+        for label, indices in indices_of.items():
             hashes[indices] = element_hashes([elements[index] for index in indices], label, seed)
     return Shingles(hashes, offsets_of(lengths_of(group)))
 
