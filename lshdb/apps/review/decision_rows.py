@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from lshdb.apps.review import statements as sql
 from lshdb.maintain.findings import Problem
+from lshdb.model import Verdict
 from lshdb.options import SqlValue
 from lshdb.store.guard import Connection
 from lshdb.store.lookups import StoreReader
@@ -49,14 +50,14 @@ def decision_rows(reader: StoreReader) -> list[DecisionRow]:
     return reader.records(DecisionRow, sql.DECISIONS) if PART in reader.parts else []
 
 
-def decided(reader: StoreReader) -> list[tuple[int, str, int]]:
+def decided(reader: StoreReader) -> list[tuple[int, Verdict, int, str]]:
     """The decisions about the documents of their keys as they are now, the earliest first.
 
     Returns:
-        The number of each decision, its verdict and a doc_id.
+        The number of each decision, its verdict, a doc_id and its key.
     """
     rows = reader.rows(sql.DECIDED) if PART in reader.parts else []
-    return [cast(Any, typed(row, int, str, int)) for row in rows]
+    return [cast(Any, typed(row, int, str, int, str)) for row in rows]
 
 
 def different_texts(reader: StoreReader) -> list[tuple[int, bytes, int, str]]:

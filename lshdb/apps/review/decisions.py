@@ -72,12 +72,6 @@ def read_decisions(reader: StoreReader) -> list[Decision]:
     ]
 
 
-def read_verdicts(reader: StoreReader) -> "Verdicts":
-    """The decisions that hold, by the keys of documents; see Verdicts."""
-    texts = [(decision, text, key) for decision, text, _, key in different_texts(reader)]
-    return Verdicts(read_decisions(reader), texts)
-
-
 def dropped_contents(reader: StoreReader) -> set[tuple[str, bytes]]:
     """The keys and digests whose last decision is to drop them, whether still stored or not."""
     return {row.document for row in dropped_rows(reader)}
@@ -214,7 +208,7 @@ class MarkedDocuments:
         self._marks: defaultdict[tuple[int, bool], dict[int, object]] = defaultdict(dict)
         self._groups: defaultdict[int, list[tuple[int, bool]]] = defaultdict(list)
         if reader is not None:
-            for decision, verdict, doc_id in decided(reader):
+            for decision, verdict, doc_id, _ in decided(reader):
                 if verdict == "different":
                     self._mark((decision, False), doc_id, doc_id)
             for decision, text, doc_id, _ in different_texts(reader):
@@ -242,24 +236,12 @@ class MarkedDocuments:
 
 
 class Verdicts(_InForce[str]):
-    """The decisions that hold, by documents.
+    """The decisions that hold now, by the keys of documents."""
 
-    `texts` are those of different texts, as _InForce takes them.
-    """
-
-    def __init__(
-        self, decisions: Iterable[Decision], texts: Iterable[tuple[int, bytes, str]]
-    ) -> None:
-        ordered = sorted(decisions, key=lambda decision: (decision.decided, decision.decision))
-        held = [decision for decision in ordered if decision.state == "holds"]
-        numbers = {decision.decision for decision in held}
+    def __init__(self, reader: StoreReader) -> None:
         super().__init__(
-            (
-                (decision.decision, decision.verdict, key)
-                for decision in held
-                for key in decision.keys
-            ),
-            (text for text in texts if text[0] in numbers),
+            ((decision, verdict, key) for decision, verdict, _, key in decided(reader)),
+            ((decision, text, key) for decision, text, _, key in different_texts(reader)),
         )
 
     def settled(self, keys: Sequence[str]) -> bool:
@@ -281,47 +263,36 @@ class Verdicts(_InForce[str]):
 
 
 class Decided(_InForce[int]):
-    """The decisions about documents of a join, by their numbers: a search.pair_filters.PairFilter.
+    """The decisions by doc_ids, for a join: a search.pair_filters.PairFilter.
 
     Attributes:
-        marked: int64[k], those that are marked different from others, ascending.
+        marked: int64[k], the documents of the join that are marked different from others.
     """
 
     def __init__(self, reader: StoreReader, doc_ids: arrays.IntArray) -> None:
         """Read those about the documents int64[m], ascending."""
-        decisions, texts = decided(reader), different_texts(reader)
-        wanted = arrays.int_array([*(row[2] for row in decisions), *(row[2] for row in texts)])
-        numbers = dict(zip(wanted.tolist(), np.searchsorted(doc_ids, wanted).tolist(), strict=True))
-        of_doc_id = {
-            doc_id: number
-            for doc_id, number in numbers.items()
-            if number < len(doc_ids) and doc_ids[number] == doc_id
-        }
         super().__init__(
-            (
-                (decision, cast(Verdict, verdict), of_doc_id[doc_id])
-                for decision, verdict, doc_id in decisions
-                if doc_id in of_doc_id
-            ),
-            (
-                (decision, text, of_doc_id[doc_id])
-                for decision, text, doc_id, _ in texts
-                if doc_id in of_doc_id
-            ),
+            ((decision, verdict, doc_id) for decision, verdict, doc_id, _ in decided(reader)),
+            ((decision, text, doc_id) for decision, text, doc_id, _ in different_texts(reader)),
         )
-        self.marked = arrays.int_array(sorted(self._marks))
-        self._is_marked = np.zeros(len(doc_ids), dtype=np.bool_)
-        self._is_marked[self.marked] = True
-        self._ranks = np.zeros(len(doc_ids), dtype=np.int64)
-        for document, verdict in self.of_key.items():
-            self._ranks[document] = -1 if verdict == "keep" else 1
+        self._doc_ids = doc_ids
+        self._is_marked = self._are(self._marks)
+        (self.marked,) = self._is_marked.nonzero()
+        kept, dropped = (
+            self._are(doc_id for doc_id, about in self.of_key.items() if about == verdict)
+            for verdict in ("keep", "drop")
+        )
+        self._ranks = np.subtract(dropped, kept, dtype=np.int64)
+
+    def _are(self, doc_ids: Iterable[int]) -> arrays.Mask:
+        """Which documents of the join are some, bool[m]."""
+        return arrays.is_in(self._doc_ids, arrays.int_array(sorted(doc_ids)))
 
     def keep(self, left: arrays.IntArray, right: arrays.IntArray) -> arrays.Mask:
         """Which pairs int64[c] are not marked different, bool[c]."""
         kept: arrays.Mask = ~(self._is_marked[left] & self._is_marked[right])
-        (marked,) = np.logical_not(kept).nonzero()
-        pairs = zip(left[marked].tolist(), right[marked].tolist(), strict=True)
-        kept[marked] = [not self.apart(a, b) for a, b in pairs]
+        a, b = (self._doc_ids[side[~kept]].tolist() for side in (left, right))
+        kept[~kept] = [not self.apart(*pair) for pair in zip(a, b, strict=True)]
         return kept
 
     def rank(self, documents: arrays.IntArray) -> arrays.IntArray:

@@ -18,7 +18,7 @@ import numpy as np
 
 from lshdb import options
 from lshdb.apps.review import drawing
-from lshdb.apps.review.decisions import Verdicts, read_verdicts
+from lshdb.apps.review.decisions import Verdicts
 from lshdb.apps.review.drop_list import dropped_members
 from lshdb.apps.review.pair_sample import random_numbers
 from lshdb.columns import PAIR, WEIGHTED
@@ -128,7 +128,7 @@ def held_decisions(database: Database) -> Verdicts:
     """The decisions that hold now."""
     store = store_of(database)
     with store.reading():
-        return read_verdicts(store)
+        return Verdicts(store)
 
 
 def keys_of(item: Cluster | Pair) -> tuple[str, ...]:

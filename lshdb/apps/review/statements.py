@@ -11,7 +11,7 @@ DECISIONS = f"""
     LEFT JOIN documents AS d ON d.key = x.key LEFT JOIN files AS f USING (doc_id)
     ORDER BY x.decision, x.key"""
 DECIDED = f"""
-    SELECT x.decision, x.verdict, d.doc_id
+    SELECT x.decision, x.verdict, d.doc_id, d.key
     FROM decisions AS x
     CROSS JOIN documents AS d ON d.key = x.key LEFT JOIN files AS f USING (doc_id)
     WHERE {_ABOUT} AND x.spent IS NULL
