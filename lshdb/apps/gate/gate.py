@@ -32,6 +32,7 @@ from lshdb import (
     InputError,
     Shingling,
     UsageError,
+    __version__,
     errors,
     formatting,
 )
@@ -46,6 +47,7 @@ from lshdb.apps.programs import boilerplate, families, tokens
 from lshdb.json_text import loads
 from lshdb.options import OpenOptions
 from lshdb.read import encodings, paths
+from lshdb.read.counts import reason
 from lshdb.read.session import session_of
 
 _CODE = (
@@ -67,6 +69,8 @@ have the same tokens, and nothing else in common."""
 _WORD = re.compile(r"\w+")
 _LARGEST = 1 << 20
 """Bytes of a file: larger ones are data, or made by programs."""
+_TAG = hashlib.blake2b(f"{__version__} {boilerplate.RULES}".encode(), digest_size=4).hexdigest()
+"""What the names of indexes by these rules, and by this version of lshdb, end in."""
 _MARKERS = 5
 """Markers without counterpart that are named for each file."""
 
@@ -142,7 +146,7 @@ class Findings:
 
 @dataclass(eq=False)
 class _TokenizedFile:
-    """A file, with where its n tokens start and stop: int64[n] both."""
+    """A file, with where its n tokens start and stop, and which are in findings: int64, bool[n]."""
 
     key: str
     content: str
@@ -152,6 +156,7 @@ class _TokenizedFile:
         texts = line_ends.whole_words([self.content], self.shingling)
         units = positions.units_of(texts, self.shingling)
         self.starts, self.stops = units.starts, units.stops
+        self.is_copied = np.zeros(len(units.starts), dtype=np.bool_)
         # As git counts lines; the last number is behind the text.
         self.lines = [0, *accumulate(len(line) + 1 for line in self.content.split("\n"))]
 
@@ -180,7 +185,6 @@ def gate(
     request: GateOptions,
     progress: bool = False,
     directory: str = ".",
-    version: str = "",
 ) -> Findings:
     """What files of a repository have in common with others.
 
@@ -190,7 +194,6 @@ def gate(
         request: which findings count.
         progress: whether a bar shows how the index is brought in step.
         directory: any in the repository.
-        version: of lshdb: another one makes an index of its own.
 
     Raises:
         InputError: this is no repository, git fails, a file does not exist, or the baseline cannot
@@ -206,7 +209,7 @@ def gate(
     patterns = [f"*{ending}" for _, endings in _KINDS.values() for ending in endings]
     changes = None if request.since is None else working_tree.changes(top, request.since, patterns)
     checked_paths = {paths.key_of(path, top): path for path in files}
-    job = _GateRun(top, index_directory, request, checked_paths, changes, progress, _tag(version))
+    job = _GateRun(top, index_directory, request, checked_paths, changes, progress)
     return job.findings(accepted)
 
 
@@ -221,9 +224,8 @@ class _GateRun:
         checked_paths: the paths of the files to check, by their keys; empty for all files.
         changes: what changed; None if that does not matter.
         progress: whether a bar is shown.
-        tag: what the names of these indexes end in.
         failures: what cannot be read; a directory of both kinds once.
-        sync_notes: such as lines of ignore files that are no patterns.
+        sync_notes: such as lines of ignore files that are no patterns; those of both kinds once.
     """
 
     top: str
@@ -232,20 +234,23 @@ class _GateRun:
     checked_paths: dict[str, str]
     changes: dict[str, working_tree.Changed] | None
     progress: bool
-    tag: str
     failures: dict[Failure, None] = field(default_factory=dict, init=False)
     sync_notes: dict[str, None] = field(default_factory=dict, init=False)
 
     def findings(self, accepted: set[str]) -> Findings:
         """All that is found, without the accepted fingerprints."""
         os.makedirs(self.index_directory, exist_ok=True)
-        _delete_others(self.index_directory, self.tag)
+        for name in os.listdir(self.index_directory):
+            # Of other rules, or of another version: nobody would look for them.
+            if name.startswith(tuple(f"{kind}-" for kind in _KINDS)) and f"-{_TAG}.db" not in name:
+                with contextlib.suppress(OSError):  # in use, on Windows
+                    os.unlink(os.path.join(self.index_directory, name))
         missing = {key: path for key, path in self.checked_paths.items() if not os.path.isdir(path)}
         tracked = working_tree.tracked(self.top) if missing else set()
         result = Findings()
         for kind, (shingle, endings) in _KINDS.items():
             is_all = self.request.count_all
-            name = f"{kind}-{self.request.min_tokens}{'-all' * is_all}-{self.tag}.db"
+            name = f"{kind}-{self.request.min_tokens}{'-all' * is_all}-{_TAG}.db"
             opening = OpenOptions(
                 path=os.path.join(self.index_directory, name),
                 shingle=shingle if is_all else f"{shingle}-boilerplate",
@@ -255,7 +260,9 @@ class _GateRun:
             )
             step = self._step(endings)
             with open_database(opening) as database:
-                self._sync(database, step)
+                with errors.limits_noted() as cuts:
+                    database.sync([self.top], step)
+                self.sync_notes.update(dict.fromkeys(map(str, cuts)))
                 others = self._untracked(
                     database, step, endings, [key for key in missing if key not in tracked]
                 )
@@ -285,12 +292,6 @@ class _GateRun:
         ]
         result.accepted = len(found) - len(result.found)
         return result
-
-    def _sync(self, database: Database, step: SyncOptions) -> None:
-        """Bring an index in step with the files; what is noted about both kinds is kept once."""
-        with errors.limits_noted() as cuts:
-            database.sync([self.top], step)
-        self.sync_notes.update(dict.fromkeys(map(str, cuts)))
 
     def _step(self, endings: Sequence[str]) -> SyncOptions:
         """How the files of a kind are read."""
@@ -361,20 +362,6 @@ def _why(path: str) -> str:
     return "it is excluded, a link or no text"
 
 
-def _tag(version: str) -> str:
-    """What distinguishes indexes by these rules, and by this version of lshdb, from others."""
-    name = f"{version} {boilerplate.RULES}"
-    return hashlib.blake2b(name.encode(), digest_size=4).hexdigest()
-
-
-def _delete_others(index_directory: str, tag: str) -> None:
-    """Delete the indexes by other rules, or of other versions: nobody would look for them."""
-    for name in os.listdir(index_directory):
-        if name.startswith(tuple(f"{kind}-" for kind in _KINDS)) and f"-{tag}.db" not in name:
-            with contextlib.suppress(OSError):  # in use, on Windows
-                os.unlink(os.path.join(index_directory, name))
-
-
 class TokenCounts(NamedTuple):
     """How much of a text counts.
 
@@ -400,10 +387,10 @@ def units_counted(text: str, shingling: Shingling) -> TokenCounts:
     else:
         blanked, stretches = text, boilerplate.in_text(text)
         starts = positions.cut([text], shingling.kind).starts
-    left_out: dict[boilerplate.Reason, int] = {}
-    for start, stop, reason in stretches:
+    left_out = Counter[boilerplate.Reason]()
+    for start, stop, why in stretches:
         low, high = np.searchsorted(starts, (start, stop)).tolist()
-        left_out[reason] = left_out.get(reason, 0) + high - low
+        left_out[why] += high - low
     units = len(starts) - sum(left_out.values())
     return TokenCounts(units, left_out, boilerplate.unmatched(text, blanked))
 
@@ -432,7 +419,6 @@ class _Search:
     changes: dict[str, working_tree.Changed] | None
     request: GateOptions
     texts: dict[str, _TokenizedFile] = field(default_factory=dict)
-    covered: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.known = set(self.database if self.keys is None else self.keys)
@@ -448,8 +434,7 @@ class _Search:
             text, other = self._text(a), self._text(b)
             if frozenset((a, b)) not in seen and len(text.starts) >= self.request.min_tokens:
                 seen.add(frozenset((a, b)))
-                self._cover(a, 0, len(text.starts))
-                self._cover(b, 0, len(other.starts))
+                text.is_copied[:] = other.is_copied[:] = True
                 location, other_location = (
                     side.location(slice(0, len(side.content))) for side in (text, other)
                 )
@@ -480,17 +465,8 @@ class _Search:
 
     def copied(self) -> int:
         """How many tokens of the checked files are in findings; each counts once."""
-        total = 0
-        for ranges in self.covered.values():
-            counted_to = 0
-            for low, high in sorted(ranges):
-                total += max(0, high - max(low, counted_to))
-                counted_to = max(counted_to, high)
-        return total
-
-    def _cover(self, key: str, low: int, high: int) -> None:
-        if key in self.known or key in self.others:
-            self.covered.setdefault(key, []).append((low, high))
+        checked = self.known.union(self.others).intersection(self.texts)
+        return sum(int(self.texts[key].is_copied.sum()) for key in checked)
 
     def _content(self, key: str) -> str:
         if key in self.others:
@@ -546,8 +522,8 @@ class _Search:
             other_words = set(_WORD.findall(other.content[other_part]))
             if len(words & other_words) >= _SAME_WORDS * len(words | other_words):
                 location, other_location = text.location(part), other.location(other_part)
-                self._cover(a, low, high)
-                self._cover(b, low + shift, high + shift)
+                text.is_copied[low:high] = True
+                other.is_copied[low + shift : high + shift] = True
                 yield Finding("copied", *location, *other_location, high - low, None, mark)
 
 
@@ -569,19 +545,14 @@ def _baseline(path: str | None) -> set[str]:
         # PowerShell writes UTF-16, with a mark.
         lines = data.decode(encodings.of_mark(data) or "utf-8").encode().split(b"\n")
         return {loads(line)["fingerprint"] for line in lines if line.strip()}
-    except OSError as error:
-        raise InputError(
-            f"{paths.printable_path(path)}: {(error.strerror or '').lower()}"
-        ) from None
-    except InputError as error:
-        raise InputError(f"{paths.printable_path(path)}: {error}") from None
+    except (OSError, InputError) as error:
+        why = reason(error)
     except (ValueError, TypeError, KeyError):
-        raise InputError(
-            f"{paths.printable_path(path)}: not the findings of lshdb gate --json, one per line"
-        ) from None
+        why = "not the findings of lshdb gate --json, one per line"
+    raise InputError(f"{paths.printable_path(path)}: {why}")
 
 
-def sarif(findings: Findings, version: str) -> dict[str, Any]:
+def sarif(findings: Findings) -> dict[str, Any]:
     """Findings as a log of SARIF 2.1.0 (OASIS, Static Analysis Results Interchange Format)."""
     rules = {
         "copied": "A passage is copied from another file.",
@@ -602,7 +573,7 @@ def sarif(findings: Findings, version: str) -> dict[str, Any]:
         for finding in findings.found
     ]
     about = [{"id": name, "shortDescription": {"text": text}} for name, text in rules.items()]
-    driver = {"name": "lshdb", "version": version, "rules": about}
+    driver = {"name": "lshdb", "version": __version__, "rules": about}
     return {
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
         "sarif-schema-2.1.0.json",

@@ -131,17 +131,12 @@ def _base(top: str, since: str) -> str:
     except InputError:
         if since == "HEAD":
             return run(top, "hash-object", "-t", "tree", "--stdin").decode().strip()
-        raise UsageError(f"since {since}: {why}{_advice(top)}") from None
-
-
-def _advice(top: str) -> str:
-    """What to do about a missing commit in a clone without all of its history; else nothing."""
-    if run(top, "rev-parse", "--is-shallow-repository").strip() != b"true":
-        return ""
-    return (
-        "; this clone has only a part of the history: git fetch --unshallow, or in a workflow of "
-        "GitHub fetch-depth: 0 for actions/checkout"
-    )
+        if run(top, "rev-parse", "--is-shallow-repository").strip() == b"true":
+            why += (
+                "; this clone has only a part of the history: git fetch --unshallow, or in a "
+                "workflow of GitHub fetch-depth: 0 for actions/checkout"
+            )
+        raise UsageError(f"since {since}: {why}") from None
 
 
 def _path(line: bytes) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from lshdb import __version__, groups
+from lshdb import groups
 from lshdb.apps.gate.gate import Finding, Findings, left_out, sarif, summary
 from lshdb.apps.gate.gate import gate as check
 from lshdb.apps.gate.options import GateOptions
@@ -81,7 +81,7 @@ def gate(
         form.usual.check(*checked_paths)
     elif form.usual.output is not None:
         files.check_distinct(checked_paths, [form.usual.output])
-    done = check(checked_paths, options, messages.shows_progress(), version=__version__)
+    done = check(checked_paths, options, messages.shows_progress())
     if form.is_sarif:
         _write_sarif(done, form.usual.output)
     elif not form.usual.is_text:
@@ -103,7 +103,7 @@ def gate(
 
 def _write_sarif(done: Findings, output: str | None) -> None:
     """Write the log to a file, whole or not at all, or to standard output."""
-    line = in_ascii(encode(sarif(done, __version__))) + b"\n"
+    line = in_ascii(encode(sarif(done))) + b"\n"
     with files.output_to(files.STDOUT if output is None else output) as file:
         file.write(line)
     if output is not None and not is_stream(output):
