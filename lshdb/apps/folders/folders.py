@@ -8,8 +8,6 @@ Whoever deletes a directory loses all that is in it. So directories that exist a
 hidden and ignored files, and files without a document count as files without a counterpart.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections import defaultdict

@@ -10,8 +10,6 @@ The directory may come from a stranger. So files come back only below the root, 
 link.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import filecmp
 import json
@@ -20,7 +18,6 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lshdb import errors
 from lshdb.apps.ignoring.rules import IGNORE_FILE
@@ -39,9 +36,7 @@ from lshdb.read.proof import (
     stays_not,
 )
 from lshdb.store import partial_files
-
-if TYPE_CHECKING:
-    from lshdb.store.store import Store
+from lshdb.store.store import Store
 
 _IGNORED = "# lshdb trash moves files here: they are not read again.\n*\n"
 _TEMPORARY = ".lshdb-link"

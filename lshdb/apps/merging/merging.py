@@ -8,8 +8,6 @@ A merge takes several transactions, each of whole documents. A killed one leaves
 the same merge again completes it: what is stored already is unchanged.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence

@@ -17,8 +17,6 @@ A number counts as a student's if it is in the name of a folder, behind a word s
 in `s1234567`. Other numbers of a program are its own.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,22 +6,17 @@ of tables do not count, as the database does not know their files. Of a document
 as a PDF of pictures, only a file with the same bytes is a copy.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from lshdb.apps.review.decision_rows import decision_rows
 from lshdb.apps.review.decisions import Contents
 from lshdb.options import QueryOptions
 from lshdb.read import proof
 from lshdb.search.query import search
-
-if TYPE_CHECKING:
-    from lshdb.store.lookups import StoredFile
-    from lshdb.store.store import Store
+from lshdb.store.lookups import StoredFile
+from lshdb.store.store import Store
 
 _SIMILAR = 1_000
 """Documents of which one may be the copy: more are looked at only if they have the same content."""

@@ -7,16 +7,18 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import SystemRandom
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lshdb import model
 from lshdb.apps.compare.temporary import temporary_database
+from lshdb.apps.folders import folder_documents
 from lshdb.apps.folders.sync import SyncReport
 from lshdb.apps.passages.cli.base_texts import base_texts
 from lshdb.apps.report import evidence, submissions
 from lshdb.apps.report.evidence import ConnectedPair
+from lshdb.apps.report.hidden_names import Names
 from lshdb.apps.report.options import ReportOptions
 from lshdb.cli import documents, files, messages, results, running
 from lshdb.cli.options import AsJson, BasePaths, DatabaseFile, Form
@@ -30,10 +32,6 @@ from lshdb.read import kinds, paths
 from lshdb.read.outputs import is_stdout, is_stream
 from lshdb.sketch.settings import Settings, plain_settings
 from lshdb.store.store import Store
-
-if TYPE_CHECKING:
-    from lshdb.apps.folders import folder_documents
-    from lshdb.apps.report.hidden_names import Names
 
 _LOWEST = 0.2
 """Minimum similarity of pairs of submissions: 99% of copied programs have it (docs/class.md)."""
@@ -121,7 +119,7 @@ def report(
 
 def _write(
     outputs: Sequence[tuple[str, Form | None]],
-    units: "folder_documents.Folders",
+    units: folder_documents.Folders,
     connected: evidence.Connections,
     compared: "_Compared",
     options: ReportOptions,
@@ -155,10 +153,8 @@ def _write(
         messages.message(f"replaced in texts: names {hidden.count:,}, {masked}")
 
 
-def _hidden(units: "folder_documents.Folders") -> "Names":
+def _hidden(units: folder_documents.Folders) -> Names:
     """The names that texts are shown without; what stays in them is printed."""
-    from lshdb.apps.report.hidden_names import Names  # nothing else needs it
-
     database = Database(units.store)
     keys = units.names.keys() & units.files.keys()
     hidden = Names(units.names, ((key, str(database.get(key).content)) for key in keys))
@@ -259,10 +255,8 @@ def _compared(
 @contextmanager
 def _old(
     name: str, settings: Settings, group_by: GroupBy, new: str
-) -> Iterator["folder_documents.Collection"]:
+) -> Iterator[folder_documents.Collection]:
     """Earlier work, as a collection; `new` is the name of the work that it is compared with."""
-    from lshdb.apps.folders import folder_documents  # nothing else needs it
-
     shown_name = paths.printable_path(name)
     if os.path.exists(name) and os.path.exists(new) and os.path.samefile(name, new):
         raise UsageError(f"--old {shown_name} is what it would be compared with: name another one")
@@ -277,14 +271,12 @@ def _old(
 @contextmanager
 def _units(
     compared: _Compared, options: ReportOptions, name: str
-) -> Iterator["folder_documents.Folders"]:
+) -> Iterator[folder_documents.Folders]:
     """What a report compares: documents, folders, or submissions, and earlier ones.
 
     Raises:
         InputError: there are not two of them.
     """
-    from lshdb.apps.folders import folder_documents  # nothing else needs it
-
     settings, condition = compared.settings, options.grouping.condition
     olds = options.old or ()
     is_text = settings.content and not settings.shingling.of_sets
@@ -348,7 +340,7 @@ def _notes(compared: _Compared, connected: evidence.Connections, file: DatabaseF
     return notes
 
 
-def _renamed(compared: _Compared, units: "folder_documents.Folders") -> _Compared:
+def _renamed(compared: _Compared, units: folder_documents.Folders) -> _Compared:
     """The same with submissions under names that say nothing, and without the reasons.
 
     Those left out that have no such name get the numbers after the others, in random order.
@@ -388,8 +380,6 @@ def _submissions(
     name: str, settings: Settings, group_by: GroupBy, of_old: str = ""
 ) -> Iterator[_Compared]:
     """The submissions of an input, in a temporary database; what cannot be read is printed."""
-    from lshdb.apps.folders import folder_documents  # nothing else needs it
-
     notes = submissions.Notes()
 
     def failed(failure: model.Failure) -> None:
