@@ -113,15 +113,16 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
             path = file_of_key(stored_file.key)
             folder = path if path != stored_file.key else os.path.dirname(path)
             folders_of[cluster].add(folder)
+            size = length if stored_file.size is None else stored_file.size
+            file = size, digest, path, stored_file.size is not None
             for above in _chain(folder):
-                size = stored_file.state.size if stored_file.state else length
-                below[above][cluster].append((size, digest, path, stored_file.state is not None))
+                below[above][cluster].append(file)
     unwalked = [_pair(below, None, *pair) for pair in _chosen(below, folders_of.values())]
     unwalked.sort(key=_order)
     disk = _Disk(store, files)
     separate = (pair for pair in unwalked if not disk.is_one_directory(pair.a, pair.b))
     pairs = [
-        _pair(below, disk, *map(_folder, (pair.a, pair.b)))
+        _pair(below, disk, *("" if path == os.curdir else path for path in (pair.a, pair.b)))
         for pair in itertools.islice(separate, similar.top)
     ]
     return sorted((pair for pair in pairs if pair.files), key=_order)
@@ -129,10 +130,6 @@ def folder_pairs(store: Store, request: ClustersOptions) -> list[FolderPair]:
 
 def _order(pair: FolderPair) -> tuple[int, int, str, str]:
     return -pair.bytes, -pair.files, pair.a, pair.b
-
-
-def _folder(path: str) -> str:
-    return "" if path == os.curdir else path
 
 
 @dataclass(frozen=True, slots=True)

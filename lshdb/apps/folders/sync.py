@@ -36,7 +36,7 @@ from lshdb.read import kinds, walking
 from lshdb.read.batch import Batch
 from lshdb.read.compression import compression_of
 from lshdb.read.counts import failure_of
-from lshdb.read.files import File, FilesRead
+from lshdb.read.files import File
 from lshdb.read.inputs import encoding_of
 from lshdb.read.paths import (
     archive_of,
@@ -221,14 +221,12 @@ def check_directories(directories: Sequence[str]) -> None:
     if not directories:
         raise UsageError("name the folders to update the database from")
     for path in directories:
-        if os.path.isdir(path):
-            continue
-        if os.path.lexists(path):
-            name = printable_path(path)
-            raise UsageError(f"{name} is a file, not a directory: add it by `lshdb add {name}`")
         name = printable_path(path)
-        moved = f"; if it was moved, sync the new one with --moved-from {name} (moved_from=)"
-        raise InputError(f"{name}: no such directory{moved}")
+        if not os.path.lexists(path):
+            moved = f"if it was moved, sync the new one with --moved-from {name} (moved_from=)"
+            raise InputError(f"{name}: no such directory; {moved}")
+        if not os.path.isdir(path):
+            raise UsageError(f"{name} is a file, not a directory: add it by `lshdb add {name}`")
 
 
 def _moved_alone(store: Store, plan: _Plan, root: str, options: SyncOptions) -> str | None:
@@ -243,8 +241,7 @@ def _moved_alone(store: Store, plan: _Plan, root: str, options: SyncOptions) -> 
     if options.remove_most or any(are_there) or is_renamed or plan.is_here:
         return None
     files = {file_of_key(file.key) for file in _below_root(store.files_below(""))}
-    paths = (path_of_key(key, root) for key in files)
-    if not files or any(os.path.lexists(path) or archive_of(path) for path in paths):
+    if not files or any(_is_there(key, root) for key in files):
         return None
     return (
         f"{store.path} has documents of {counted(len(files), 'file')} below "
@@ -281,11 +278,9 @@ class _FolderFiles:
         files: those to compare, by their keys.
         kept: keys of files that cannot be looked at.
         unread: directories that cannot be listed, each with a slash behind it, as absolute keys.
-        files_read: the files so far.
         stored_keys: of the files that have a document.
     """
 
-    files_read: FilesRead
     files: dict[str, _File] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     unread: list[str] = field(default_factory=list)
@@ -297,7 +292,7 @@ def _plan(
 ) -> _Plan:
     """Compare the stored documents with the files."""
     paths = [*dict.fromkeys(directories)]
-    plan, walked = _Plan(), _FolderFiles(session.files_read)
+    plan, walked = _Plan(), _FolderFiles()
     walks: list[tuple[str, walking.Walk]] = []
     for path in paths:
         below = _stored_below(store, path, root)
@@ -316,8 +311,8 @@ def _plan(
     plan.is_gone = partial(_is_gone, walked, tuple(map(_start, paths)), root)
     for path in options.moved_from:
         for document in _stored_below(store, path, root):
-            of_file = file_of_key(document.key)
-            if document.state and document.key not in plan.known and not _is_there(of_file, root):
+            is_known = document.key in plan.known
+            if document.state and not (is_known or _is_there(file_of_key(document.key), root)):
                 plan.below.setdefault(path, []).append(document)
                 plan.known[document.key] = document
                 plan.gone.append(document)
@@ -381,7 +376,7 @@ def _walk(
             walked.unread.append(f"{_absolute_key(key, root)}/")  # it may be an archive
         if (state := file.state()) is None:
             continue
-        earlier = walked.files_read.earlier(file)
+        earlier = session.files_read.earlier(file)
         if earlier and (key in walked.files or key not in walked.stored_keys):
             skipped.add_repeated(file.path, earlier)
             continue
@@ -559,22 +554,16 @@ def _spend(
     digests = {(row.key, value) for row in dropped for value in (row.digest, row.file_digest)}
     for key in [key for key in plan.read if key in dropped_keys - plan.known.keys()]:
         file, _ = plan.read[key]
-        batch = _batch_of(uncounted, file)
-        values = [_batch_digest(batch), *(state.digest for _, state in batch.states)]
-        if batch.contents and not digests.isdisjoint((key, value) for value in values):
-            session.counts.skipped.add(
-                "dropped", file.path, "its document was decided to be dropped"
-            )
-            del plan.read[key]
-
-
-def _batch_of(session: Session, file: File) -> Batch:
-    """The batch of a text file's document; empty if it cannot be read."""
-    if kinds.kind_of(file.path) != "mbox":
-        for batch in session.file(file):
-            if batch.contents and batch.keys[0] == file.key:
-                return batch
-    return Batch()
+        is_mail = kinds.kind_of(file.path) == "mbox"
+        for batch in () if is_mail else uncounted.file(file):
+            values = [_batch_digest(batch), *(state.digest for _, state in batch.states)]
+            is_whole = batch.contents and batch.keys[0] == key
+            if is_whole and not digests.isdisjoint((key, value) for value in values):
+                session.counts.skipped.add(
+                    "dropped", file.path, "its document was decided to be dropped"
+                )
+                del plan.read[key]
+                break
 
 
 def _batch_digest(batch: Batch) -> bytes:
@@ -601,9 +590,7 @@ def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
             yield batch
         if not is_read and kinds.kind_of(file.path) != "mbox" and _exists(file.path):
             # A text is binary now; but of a PDF or the like the reader may be missing.
-            stored = [
-                document for document in stored if document.state and _is_plain(document.state)
-            ]
+            stored = [document for document in stored if _is_plain(document.extracted)]
         # Of a pointer, the file itself is not gone.
         if not is_failed and session.counts.skipped["pointers"] == pointers:
             plan.gone += [document for document in stored if document.key not in keys]
@@ -615,10 +602,10 @@ def _stored(plan: _Plan, key: str) -> list[StoredFile]:
     return [document for document in stored if document.state and document.key in plan.known]
 
 
-def _is_plain(state: FileState) -> bool:
+def _is_plain(extracted: str | None) -> bool:
     """Whether a file was read without a library: UTF-16 without a mark needs one, too."""
-    encoding = encoding_of(state.extracted)
-    return not state.extracted or (encoding is not None and "16" not in encoding)
+    encoding = encoding_of(extracted)
+    return not extracted or (encoding is not None and "16" not in encoding)
 
 
 def _exists(path: str) -> bool:

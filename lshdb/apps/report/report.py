@@ -15,6 +15,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import jinja2
 from markupsafe import Markup
 
 from lshdb import Database, Document, Passage
@@ -34,6 +35,11 @@ from lshdb.progress import Progress
 from lshdb.read.paths import common_folder
 
 _PAGES = Path(__file__).parent / "pages"
+_LOADER = jinja2.FileSystemLoader([_PAGES, rendering.PAGES])
+_TEMPLATES = rendering.TEMPLATES.overlay(loader=_LOADER)
+_STYLE = "".join(
+    sheet.read_text("utf-8") for sheet in (rendering.STATIC / "lshdb.css", _PAGES / "report.css")
+)
 _PAIRS_BYTES = 6_000_000
 """Maximum bytes of the texts side by side; the other parts have bounded numbers and lengths."""
 _EACH = 3
@@ -88,9 +94,7 @@ def report(
         common = {"scale": scale, "start": common_folder(folders.files)}
         comparisons = _side_by_side(folders, database, chosen, hidden, common, progress)
         shown = {pair.number for pair in chosen[: len(comparisons)]}
-        return rendering.rendered(
-            "report",
-            _PAGES,
+        return _TEMPLATES.get_template("report.html").render(
             links=None,
             review=None,
             folders=folders,
@@ -109,7 +113,8 @@ def report(
             **{**about, "notes": [*about["notes"], *limits]},
             **found,
             **common,
-            **_style(),
+            style=Markup(_STYLE),  # our own files
+            style_hash=base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode(),
         )
 
 
@@ -204,9 +209,7 @@ def _side_by_side(
     numbers = [None, *(pair.number for pair in pairs), None]
     for index, pair in enumerate(pairs):
         progress(index + 1, len(pairs), "pairs shown side by side")
-        comparison = rendering.rendered(
-            "report_pair",
-            _PAGES,
+        comparison = _TEMPLATES.get_template("report_pair.html").render(
             open=index < _OPEN,
             previous=numbers[index],
             following=numbers[index + 2],
@@ -219,14 +222,6 @@ def _side_by_side(
             break
         comparisons.append(Markup(comparison))  # rendered with escapes
     return comparisons
-
-
-def _style() -> dict[str, object]:
-    """The style sheet of a report, and the hash by which its policy allows it."""
-    sheets = rendering.STATIC / "lshdb.css", _PAGES / "report.css"
-    style = "".join(sheet.read_text("utf-8") for sheet in sheets)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return {"style": Markup(style), "style_hash": digest}  # our own files
 
 
 def _chosen(rings: Sequence[evidence.Ring], pairs: int) -> list[ConnectedPair]:

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 from lshdb.model import Failure
 from lshdb.read import paths
-from lshdb.read.paths import file_of_key, is_archive
 from lshdb.read.walking import EXCLUDED, NOT_INCLUDED
 from lshdb.store.store import Store
 
@@ -92,7 +91,9 @@ def left_out_of(store: Store, directory: str, notes: Notes) -> Iterator[LeftOut]
         elif of_path:
             yield LeftOut(start + name, path, _reason(path, of_path), empty=empty[name])
         else:
-            reason = f"empty: no text is in this {_kind(entry)}"
+            is_file = not paths.is_archive(entry.name)
+            kind = "folder" if entry.is_dir() else "file" if is_file else "archive"
+            reason = f"empty: no text is in this {kind}"
             yield LeftOut(start + name, path, reason, empty=empty[name])
 
 
@@ -103,8 +104,7 @@ def _submissions(store: Store, start: str) -> tuple[set[str], dict[str, list[str
         shingles, _ = store.sizes(doc_ids)
         texts = store.contents(doc_ids[shingles == 0])
         for key, count in zip(keys, shingles.tolist(), strict=True):
-            file = file_of_key(key)
-            name = file.removeprefix(start).partition("/")[0]
+            name = paths.file_of_key(key).removeprefix(start).partition("/")[0]
             if count:
                 compared.add(name)
             elif next(texts).strip():
@@ -121,9 +121,3 @@ def _reason(name: str, notes: Sequence[tuple[str, str]]) -> str:
         reason = f"{path[len(name) + 1 :]}: {reason}"
     more = f", and {len(notes) - 1:,} more" if notes[1:] else ""
     return f"nothing of it could be read ({reason}{more})" if path != name or more else reason
-
-
-def _kind(entry: os.DirEntry[str]) -> str:
-    if entry.is_dir():
-        return "folder"
-    return "archive" if is_archive(entry.name) else "file"

@@ -4,7 +4,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
 
@@ -120,6 +120,7 @@ class _InForce(Generic[_Document]):
     Attributes:
         of_key: the verdict `keep` or `drop` about each document.
         last: the number of that decision, or of the one that overrules it.
+        marks: by decision, of documents and of texts, what a document is that differs from others.
     """
 
     def __init__(
@@ -136,19 +137,18 @@ class _InForce(Generic[_Document]):
         """
         self.of_key: dict[_Document, Verdict] = {}
         self.last: dict[_Document, int] = {}
-        # By decision, of documents and of texts: what is different from the others of it.
-        self._marks: dict[_Document, dict[tuple[int, bool], object]] = {}
+        self.marks: dict[_Document, dict[tuple[int, bool], object]] = {}
         for decision, verdict, document in rows:
             if verdict != "different":
                 self.of_key[document] = verdict
                 self.last[document] = decision
                 continue
-            self._marks.setdefault(document, {})[decision, False] = document
+            self.marks.setdefault(document, {})[decision, False] = document
             if self.of_key.get(document) == "drop":
                 del self.of_key[document]
                 self.last[document] = decision
         for decision, text, document in texts:
-            self._marks.setdefault(document, {})[decision, True] = text
+            self.marks.setdefault(document, {})[decision, True] = text
 
     def apart(self, a: _Document, b: _Document) -> bool:
         """Whether two documents are marked different, or their texts are."""
@@ -157,7 +157,7 @@ class _InForce(Generic[_Document]):
 
     def marks_of(self, document: _Document) -> Mapping[tuple[int, bool], object]:
         """What a document is in the decisions that mark it different from others."""
-        return self._marks.get(document, {})
+        return self.marks.get(document, {})
 
     def of_member(self, member: _Document, kept: _Document) -> Verdict | None:
         """The decision about a member of a cluster."""
@@ -165,7 +165,7 @@ class _InForce(Generic[_Document]):
 
     def decided(self) -> set[_Document]:
         """All documents with a decision."""
-        return self.of_key.keys() | self._marks.keys()
+        return self.of_key.keys() | self.marks.keys()
 
 
 class Contents(_InForce[tuple[str, bytes]]):
@@ -187,11 +187,22 @@ class Contents(_InForce[tuple[str, bytes]]):
     @property
     def has_different(self) -> bool:
         """Whether documents are marked different from others."""
-        return bool(self._marks)
+        return bool(self.marks)
 
     def marks_of(self, document: tuple[str, bytes]) -> Mapping[tuple[int, bool], object]:
         """Those of the document under its key, and of its text under any."""
         return {**super().marks_of(document), **self._texts.get(document[1], {})}
+
+
+def _about(reader: StoreReader, column: int) -> Iterator[Iterator[Any]]:
+    """The decisions about stored documents, and different texts, as _InForce takes them.
+
+    Args:
+        reader: of the file.
+        column: of what names documents: 2 is the doc_id, 3 the key.
+    """
+    for rows in (decided(reader), different_texts(reader)):
+        yield ((row[0], row[1], row[column]) for row in rows)
 
 
 class MarkedDocuments:
@@ -206,24 +217,21 @@ class MarkedDocuments:
         self._contents = contents
         # The doc_ids, each with what it is in a decision, by decision.
         self._marks: defaultdict[tuple[int, bool], dict[int, object]] = defaultdict(dict)
-        self._groups: defaultdict[int, list[tuple[int, bool]]] = defaultdict(list)
+        self._groups: dict[int, list[tuple[int, bool]]] = {}
         if reader is not None:
-            for decision, verdict, doc_id, _ in decided(reader):
-                if verdict == "different":
-                    self._mark((decision, False), doc_id, doc_id)
-            for decision, text, doc_id, _ in different_texts(reader):
-                self._mark((decision, True), doc_id, text)
+            for doc_id, marks in _InForce[int](*_about(reader, 2)).marks.items():
+                self._set(doc_id, marks)
 
-    def _mark(self, group: tuple[int, bool], doc_id: int, mark: object) -> None:
-        self._marks[group][doc_id] = mark
-        self._groups[doc_id].append(group)
+    def _set(self, doc_id: int, marks: Mapping[tuple[int, bool], object]) -> None:
+        for group in self._groups.pop(doc_id, ()):
+            del self._marks[group][doc_id]
+        for group, mark in marks.items():
+            self._marks[group][doc_id] = mark
+        self._groups[doc_id] = [*marks]
 
     def add(self, doc_id: int, document: tuple[str, bytes]) -> None:
         """Note a document, by its key and digest, that may replace another one."""
-        for group in self._groups.pop(doc_id, ()):
-            del self._marks[group][doc_id]
-        for group, mark in self._contents.marks_of(document).items():
-            self._mark(group, doc_id, mark)
+        self._set(doc_id, self._contents.marks_of(document))
 
     def different_from(self, document: tuple[str, bytes]) -> set[int]:
         """The doc_ids of documents that are marked different from one."""
@@ -239,10 +247,7 @@ class Verdicts(_InForce[str]):
     """The decisions that hold now, by the keys of documents."""
 
     def __init__(self, reader: StoreReader) -> None:
-        super().__init__(
-            ((decision, verdict, key) for decision, verdict, _, key in decided(reader)),
-            ((decision, text, key) for decision, text, _, key in different_texts(reader)),
-        )
+        super().__init__(*_about(reader, 3))
 
     def settled(self, keys: Sequence[str]) -> bool:
         """Whether nothing is left to decide about similar documents, a pair or a cluster.
@@ -271,12 +276,9 @@ class Decided(_InForce[int]):
 
     def __init__(self, reader: StoreReader, doc_ids: arrays.IntArray) -> None:
         """Read those about the documents int64[m], ascending."""
-        super().__init__(
-            ((decision, verdict, doc_id) for decision, verdict, doc_id, _ in decided(reader)),
-            ((decision, text, doc_id) for decision, text, doc_id, _ in different_texts(reader)),
-        )
+        super().__init__(*_about(reader, 2))
         self._doc_ids = doc_ids
-        self._is_marked = self._are(self._marks)
+        self._is_marked = self._are(self.marks)
         (self.marked,) = self._is_marked.nonzero()
         kept, dropped = (
             self._are(doc_id for doc_id, about in self.of_key.items() if about == verdict)

@@ -166,8 +166,7 @@ class Review:
         """Undo decisions.
 
         Args:
-            which: a time, for all decisions that this reviewer stored then; or a time, a blank and
-                a number of a decision, for all that its reviewer stored then.
+            which: a time, a blank and a number of a decision, for all of its reviewer then.
 
         Raises:
             KeyNotFound: they are gone.
@@ -176,8 +175,6 @@ class Review:
 
         def chosen(decisions: list[Decision]) -> list[Decision]:
             then = [decision for decision in decisions if decision.decided == decided]
-            if not number:
-                return [decision for decision in then if decision.who == self.who]
             named = {decision.who for decision in then if str(decision.decision) == number}
             return [decision for decision in then if decision.who in named]
 

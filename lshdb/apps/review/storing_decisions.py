@@ -136,23 +136,20 @@ def _with_digests(store: Store, decisions: Sequence[Decision]) -> list[Decision]
         KeyNotFound: a document does not exist.
     """
     keys = sorted({key for decision in decisions if not decision.digests for key in decision.keys})
-    files = {file.key: file for file in store.files_of_keys(keys)}
+    digests = {
+        file.key: (file.digest.hex(), file.file_digest and file.file_digest.hex())
+        for file in store.files_of_keys(keys)
+    }
     for key in keys:
-        if key not in files:
+        if key not in digests:
             raise store.not_found(key)
-    digests = {key: (file.digest.hex(), file.file_digest) for key, file in files.items()}
-    return [
-        decision
-        if decision.digests
-        else replace(
-            decision,
-            digests=tuple(digests[key][0] for key in decision.keys),
-            file_digests=tuple(
-                digest.hex() if (digest := digests[key][1]) else None for key in decision.keys
-            ),
-        )
-        for decision in decisions
-    ]
+    completed = []
+    for decision in decisions:
+        if not decision.digests:
+            texts, files = zip(*(digests[key] for key in decision.keys), strict=True)
+            decision = replace(decision, digests=texts, file_digests=files)
+        completed.append(decision)
+    return completed
 
 
 def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:

@@ -143,7 +143,12 @@ class _Site:
 
     def problem(self, request: Request, error: Exception) -> Response:
         """The page of an error."""
-        status, reason = _problem(error, request.method)
+        if isinstance(error, HTTPException):
+            known = {404: "there is no such page", 405: f"{request.method} is not for this address"}
+            status, reason = error.status_code, known.get(error.status_code, error.detail)
+        else:
+            status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
+            reason = str(error) or "the request ended before its body"
         title = HTTPStatus(status).phrase.capitalize()
         kind = request.url.path.rpartition("/")[2]
         view = {"filters": request.query_params, "kind": kind, "sorts": listing.SORTS.get(kind)}
@@ -229,18 +234,6 @@ def serve(
     # Connections that cannot write leave the files -wal and -shm; this one removes them.
     with suppress(lshdb.LshdbError), limits_noted():
         lshdb.open(path, mode="read").close()
-
-
-def _problem(error: Exception, method: str) -> tuple[int, str]:
-    """The status and the reason of an error."""
-    if isinstance(error, HTTPException):
-        known = {
-            404: "there is no such page",
-            405: f"{method} is not for this address",
-        }
-        return error.status_code, known.get(error.status_code, error.detail)
-    status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
-    return status, str(error) or "the request ended before its body"
 
 
 def _single(what: str, fields: QueryParams) -> dict[str, str]:

@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -25,9 +24,9 @@ _BEFORE = 60
 """Characters of an excerpt before the first word that was searched for."""
 _EXCERPT = 300
 """Characters shown of a passage."""
-_PAGES = Path(__file__).parent / "pages"
-_TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(_PAGES),
+PAGES = Path(__file__).parent / "pages"
+TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(PAGES),
     autoescape=True,
     undefined=jinja2.StrictUndefined,
     trim_blocks=True,
@@ -35,21 +34,15 @@ _TEMPLATES = jinja2.Environment(
 )
 STATIC = Path(__file__).parent / "static"
 """The files that pages load."""
+_VERSIONS = {
+    file.name: hashlib.blake2b(file.read_bytes(), digest_size=6).hexdigest()
+    for file in STATIC.iterdir()
+}
 _INVISIBLE = re.compile(
     # Controls except tab and line ends, and characters that change the direction of text.
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]"
 )
 _DOTS = "\N{HORIZONTAL ELLIPSIS}"
-
-
-@cache
-def _templates(folder: Path) -> jinja2.Environment:
-    return _TEMPLATES.overlay(loader=jinja2.FileSystemLoader([folder, _PAGES]))
-
-
-def rendered(template: str, folder: Path = _PAGES, /, **context: object) -> str:
-    """The HTML of a template of a folder, which may use those of the pages."""
-    return _templates(folder).get_template(f"{template}.html").render(context)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -94,12 +87,7 @@ class Links:
 
     def file(self, name: str) -> str:
         """The address of a file that pages load, which changes with it."""
-        return self.page(name, v=_digest(name))
-
-
-@cache
-def _digest(name: str) -> str:
-    return hashlib.blake2b((STATIC / name).read_bytes(), digest_size=6).hexdigest()
+        return self.page(name, v=_VERSIONS[name])
 
 
 def html(page: Page, links: Links, **common: object) -> str:
@@ -111,7 +99,8 @@ def html(page: Page, links: Links, **common: object) -> str:
         "page": page.template,
         **common,
     }
-    return rendered(page.template, **context | page.view | page.data)
+    template = TEMPLATES.get_template(f"{page.template}.html")
+    return template.render(context | page.view | page.data)
 
 
 def similarity_scale(threshold: float, shingling: Shingling) -> dict[str, Any]:
@@ -195,7 +184,7 @@ def _short(key: str) -> str:
     return formatting.shortened(escaped(key), _LONGEST_KEY)
 
 
-_TEMPLATES.filters.update(
+TEMPLATES.filters.update(
     {
         "key": escaped,
         "short": _short,

@@ -353,7 +353,13 @@ def find(visit: Visit) -> Page:
     words = search.split()[:_MAX_WORDS]
     if search in visit.database:
         return Page("find", "", redirect=("document", {"key": search}))
-    keys = _keys_containing(visit.database, search) if words and not after else []
+    keys: list[str] = []
+    if words and not after:
+        # Accents may be part of letters, or characters of their own, as on macOS.
+        composed, apart = (unicodedata.normalize(form, search.lower()) for form in ("NFC", "NFD"))
+        store = store_of(visit.database)
+        rows = store.rows(KEYS_CONTAINING, composed, _SEARCHED, _MAX_HITS, apart)
+        keys = [checked(key, str) for (key,) in rows]
     contents = visit.database.settings.content
     matches = WordMatches((), None)
     if words and contents:
@@ -370,16 +376,6 @@ def find(visit: Visit) -> Page:
         "max_found": _MAX_HITS,
     }
     return Page("find", f"Find in {visit.name}", data)
-
-
-def _keys_containing(database: Database, text: str) -> list[str]:
-    """The first keys with a text in them.
-
-    Accents may be part of letters, or characters of their own, as on macOS.
-    """
-    composed, apart = (unicodedata.normalize(form, text.lower()) for form in ("NFC", "NFD"))
-    rows = store_of(database).rows(KEYS_CONTAINING, composed, _SEARCHED, _MAX_HITS, apart)
-    return [checked(key, str) for (key,) in rows]
 
 
 # two documents
@@ -418,8 +414,8 @@ def compare(visit: Visit) -> Page:
     data = {"a": title, "b": b, "decided": decided, "comparison": comparison, "sets": sets}
     data["fields"] = {} if address.pasted else _differing_fields(visit.database, title, b)
     arguments = {name: text for name, text in visit.arguments.items() if name != "page"}
-    view: dict[str, Any] = {"arguments": arguments, "near": None, "texts": texts}
-    view["last_number"] = None
+    view: dict[str, Any] = {"arguments": arguments, "texts": texts}
+    view |= {"near": None, "last_number": None}
     if texts is not None:
         shown = shown_rows(texts.rows, address.only)
         page_indices, paging = _on_page(visit, shown, beside.PART_ROWS)

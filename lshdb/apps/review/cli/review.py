@@ -149,10 +149,12 @@ class _Questions:
 
     def _undo(self) -> None:
         last = self.review.last(self.database.decisions())
-        for decision in self.review.undo(last.decisions[0].decided) if last else ():
-            self._say(f"undone: {decision.verdict} {', '.join(decision.keys)}")
         if not last:
             self._say("there is nothing to undo")
+            return
+        first = last.decisions[0]
+        for decision in self.review.undo(f"{first.decided} {first.decision}"):
+            self._say(f"undone: {decision.verdict} {', '.join(decision.keys)}")
 
     def _look(self) -> None:
         """See what is decided now."""
