@@ -29,7 +29,6 @@ from lshdb.apps.review.decisions import dropped_rows
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted
 from lshdb.json_text import dumps
-from lshdb.model import Failure
 from lshdb.options import AddManyOptions
 from lshdb.progress import shown
 from lshdb.read import kinds, walking
@@ -116,7 +115,7 @@ class SyncReport(Result):
     left: int = 0
     changes: tuple[SyncChange, ...] = ()
     refused: str | None = None
-    failures: tuple[Failure, ...] = field(default=(), repr=False)
+    failures: tuple[model.Failure, ...] = field(default=(), repr=False)
     damaged: int = 0
     guessed: int = 0
 

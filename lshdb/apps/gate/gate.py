@@ -71,8 +71,6 @@ _LARGEST = 1 << 20
 """Bytes of a file: larger ones are data, or made by programs."""
 _TAG = hashlib.blake2b(f"{__version__} {boilerplate.RULES}".encode(), digest_size=4).hexdigest()
 """What the names of indexes by these rules, and by this version of lshdb, end in."""
-_MARKERS = 5
-"""Markers without counterpart that are named for each file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,12 +454,9 @@ class _Search:
         for key, counts in in_processes(count, ((key, self._content(key)) for key in checked)):
             result.tokens += counts.units
             result.left_out.update(counts.left_out)
-            for line, kind in counts.unmatched[:_MARKERS]:
+            for line, kind in counts.unmatched:
                 why = "no ignore-end follows" if kind == "start" else "no ignore-start is before it"
                 result.notes.append(f"{key}:{line}: lshdb: ignore-{kind}: {why}")
-            if len(counts.unmatched) > _MARKERS:
-                more = formatting.counted(len(counts.unmatched) - _MARKERS, "more marker")
-                result.notes.append(f"{key}: {more} without counterpart")
 
     def copied(self) -> int:
         """How many tokens of the checked files are in findings; each counts once."""

@@ -239,7 +239,7 @@ def _similar(
     count = len(keys)
     if count > MAX_EXHAUSTIVE:
         threshold = max(lowest, store.settings.threshold)
-        request = options.PairsOptions(join=replaced(join.request, threshold=threshold))
+        request = replaced(join.request, threshold=threshold)
         for block in pair_blocks(store, request, progress):
             yield from block.rows(("a", "b"))
         return

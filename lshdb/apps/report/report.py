@@ -23,7 +23,6 @@ from lshdb.apps.compare import beside, differences
 from lshdb.apps.folders.folder_documents import FolderFile, Folders
 from lshdb.apps.programs.tokens import FILES
 from lshdb.apps.report import evidence
-from lshdb.apps.report.evidence import ConnectedPair
 from lshdb.apps.report.hidden_names import Names
 from lshdb.apps.report.options import ReportOptions
 from lshdb.apps.review import drawing, listing
@@ -198,7 +197,7 @@ def _orders(
 def _side_by_side(
     folders: Folders,
     database: Database,
-    pairs: Sequence[ConnectedPair],
+    pairs: Sequence[evidence.ConnectedPair],
     hidden: Names | None,
     common: Mapping[str, Any],
     progress: Progress,
@@ -224,7 +223,7 @@ def _side_by_side(
     return comparisons
 
 
-def _chosen(rings: Sequence[evidence.Ring], pairs: int) -> list[ConnectedPair]:
+def _chosen(rings: Sequence[evidence.Ring], pairs: int) -> list[evidence.ConnectedPair]:
     """The pairs to show, of texts that differ: a few of each ring, or more if there are few."""
     candidates = [
         (index >= _EACH, pair.number, pair)
@@ -236,7 +235,7 @@ def _chosen(rings: Sequence[evidence.Ring], pairs: int) -> list[ConnectedPair]:
 
 
 def _comparison_values(
-    folders: Folders, database: Database, pair: ConnectedPair, hidden: Names | None
+    folders: Folders, database: Database, pair: evidence.ConnectedPair, hidden: Names | None
 ) -> dict[str, Any]:
     """The values that show two documents side by side.
 

@@ -21,7 +21,7 @@ from lshdb.apps.review import drawing
 from lshdb.apps.review.decisions import Verdicts
 from lshdb.apps.review.drop_list import dropped_members
 from lshdb.apps.review.pair_sample import random_numbers
-from lshdb.columns import PAIR, WEIGHTED
+from lshdb.columns import PAIR
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options
@@ -145,39 +145,28 @@ def survey_clusters(
     clusters = list(pairs.all_clusters(store, request, progress))
     dropped_keys = {key for cluster in clusters for key in dropped_members(cluster, threshold)}
     facets, size, _ = _documents(store, clusters, dropped_keys, progress)
-    members = sum(len(cluster.members) for cluster in clusters)
-    totals = Totals(len(clusters), members, redundant=len(dropped_keys), redundant_bytes=size)
-    return Survey(
-        clusters,
-        facets,
-        totals,
-        threshold,
-        drawing.sizes(len(cluster.members) for cluster in clusters),
-    )
+    sizes = [len(cluster.members) for cluster in clusters]
+    totals = Totals(len(sizes), sum(sizes), redundant=len(dropped_keys), redundant_bytes=size)
+    return Survey(clusters, facets, totals, threshold, drawing.sizes(sizes))
 
 
 def survey_pairs(
-    database: Database, request: options.JoinOptions | options.PairsOptions, progress: Progress
+    database: Database, request: options.JoinOptions, progress: Progress
 ) -> Survey[Pair]:
-    """Find the most similar of all pairs, and estimate how many less similar ones there are.
-
-    With PairsOptions, in a file with an index of passages, they are ordered by weighted similarity.
-    """
+    """Find the most similar of all pairs, and estimate how many less similar ones there are."""
     store, counts = store_of(database), np.zeros(len(drawing.BINS) - 1, dtype=np.int64)
-    names = {**PAIR, **WEIGHTED}
 
-    def ranked() -> Iterator[tuple[tuple[float, float], tuple[Any, ...]]]:
+    def ranked() -> Iterator[tuple[float, tuple[Any, ...]]]:
         for block in pairs.pair_blocks(store, request, progress):
             counts[:] += np.histogram(block["similarity"], drawing.BINS)[0]
-            ranks = zip((rank or 0 for rank in block["weighted"]), block["similarity"], strict=True)
-            yield from zip(ranks, block.rows(names), strict=True)
+            yield from zip(block["similarity"], block.rows(PAIR), strict=True)
 
     best = nlargest(BEST_PAIRS, itertools.islice(ranked(), MAX_PAIRS), key=itemgetter(0))
-    items = [Pair(**dict(zip(names, row, strict=True))) for _, row in best]
+    items = [Pair(**dict(zip(PAIR, row, strict=True))) for _, row in best]
     facets, _, doc_ids = _documents(store, items, set(), progress)
     pair_count = int(counts.sum())
     totals = Totals(len(items), 2 * len(items), pair_count, pair_count >= MAX_PAIRS)
-    similar = (request.join if isinstance(request, options.PairsOptions) else request).similar
+    similar = request.similar
     threshold = similar.threshold or store.settings.threshold
     documents, sampled = (0, None) if similar.condition.where else distribution_of(store, _SEED)
     picture = drawing.columns(counts.tolist(), sampled, documents, threshold)

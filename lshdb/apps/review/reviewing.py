@@ -27,8 +27,6 @@ from lshdb.opening import open as open_database
 MAX_MEMBERS = 5_000
 """Maximum number of documents that a form decides about."""
 _TIMEOUT = 10.0
-_REMEMBERED = 1_000
-"""Number of the last forms that are remembered; an older one would count again."""
 
 Next = tuple[str, dict[str, str]]
 """The page that follows a form, and its query."""
@@ -53,7 +51,6 @@ class Press:
     different: list[str]
 
 
-@dataclass(eq=False)
 class Review:
     """The review of a file.
 
@@ -66,12 +63,9 @@ class Review:
         UsageError: the name cannot be stored.
     """
 
-    _path: Path
-    _who: str | None
-
-    def __post_init__(self) -> None:
-        self.path = self._path.absolute()
-        self.who = storing_decisions.user() if self._who is None else self._who
+    def __init__(self, path: Path, who: str | None) -> None:
+        self.path = path.absolute()
+        self.who = storing_decisions.user() if who is None else who
         if wrong := storing_decisions.word_fault("who", self.who):
             raise errors.UsageError(wrong)
         self.token = secrets.token_urlsafe(24)
@@ -101,8 +95,6 @@ class Review:
         with self._form_lock:
             if form not in self._next_pages:
                 self._next_pages[form] = act()
-                if len(self._next_pages) > _REMEMBERED:
-                    del self._next_pages[next(iter(self._next_pages))]
             return self._next_pages[form]
 
     def form(self, database: Database) -> dict[str, Any]:
@@ -241,12 +233,12 @@ def presses(decisions: Iterable[Decision]) -> list[Press]:
     for decision in decisions:
         by_press.setdefault((decision.who, decision.decided), []).append(decision)
 
-    def keys(pressed: list[Decision], verdict: Verdict) -> list[str]:
+    def keys(pressed: list[Decision], verdict: str) -> list[str]:
         named = (decision.keys for decision in pressed if decision.verdict == verdict)
         return list(dict.fromkeys(chain.from_iterable(named)))
 
     return [
-        Press(pressed, keys(pressed, "drop"), keys(pressed, "keep"), keys(pressed, "different"))
+        Press(pressed, *(keys(pressed, verdict) for verdict in ("drop", "keep", "different")))
         for pressed in by_press.values()
     ]
 

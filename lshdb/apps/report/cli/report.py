@@ -17,7 +17,6 @@ from lshdb.apps.folders import folder_documents
 from lshdb.apps.folders.sync import SyncReport
 from lshdb.apps.passages.cli.base_texts import base_texts
 from lshdb.apps.report import evidence, submissions
-from lshdb.apps.report.evidence import ConnectedPair
 from lshdb.apps.report.hidden_names import Names
 from lshdb.apps.report.options import ReportOptions
 from lshdb.cli import documents, files, messages, results, running
@@ -140,7 +139,7 @@ def _write(
     }
     for name, form in outputs:
         if form is not None:
-            results.write_results(ConnectedPair, connected.pairs, form, noun=("pair",))
+            results.write_results(evidence.ConnectedPair, connected.pairs, form, noun=("pair",))
             continue
         from lshdb.apps.report.report import report as drawn  # which needs jinja2
 

@@ -14,20 +14,19 @@ from lshdb.model import Cluster
 from lshdb.read import proof
 from lshdb.read.files import file_identity
 from lshdb.read.paths import escaped, path_of_key, printable_path
-from lshdb.read.proof import LeftFile, ProvedFile
 from lshdb.search.result_tables import roles
 from lshdb.store.store import Store
 
 
-def print_files(files: Iterable[ProvedFile | LeftFile], *, null: bool) -> None:
+def print_files(files: Iterable[proof.ProvedFile | proof.LeftFile], *, null: bool) -> None:
     """Print the paths of files that can be deleted, and name the others.
 
     Raises:
         typer.Exit: a user should look at some of those.
     """
-    left, unprintable = list[LeftFile](), 0
+    left, unprintable = list[proof.LeftFile](), 0
     for file in files:
-        if isinstance(file, LeftFile):
+        if isinstance(file, proof.LeftFile):
             left.append(file)
         else:
             path = path_from_here(file.path)
@@ -95,7 +94,7 @@ def print_dropped(
 
 def _files_of(
     store: Store, clusters: Iterable[Cluster], threshold: float
-) -> Iterator[ProvedFile | LeftFile]:
+) -> Iterator[proof.ProvedFile | proof.LeftFile]:
     """The files of the members of clusters to drop, each proved now, or left."""
     proofs, root = proof.proof_of(store), store.root
     for cluster in clusters:
@@ -109,7 +108,7 @@ def _files_of(
                 yield proofs.check(documents[key], filter(None, stays))
 
 
-def report_left(left: Sequence[LeftFile]) -> int:
+def report_left(left: Sequence[proof.LeftFile]) -> int:
     """Name the files that are left, each with the reason; how many a user should look at.
 
     Documents without a file, and files that are already one with what stays, are counted, and the
