@@ -295,7 +295,7 @@ def test_dependencies_are_those_imported() -> None:
         "apps.documents.extraction.web": {"lxml", "selectolax"},
         "apps.frames": {"pyarrow"},
         "apps.mcp": {"mcp", "mcp_types", "pydantic"},
-        "apps.report": {"markupsafe"},
+        "apps.report": {"jinja2", "markupsafe"},
         "apps.spark": {"pyarrow", "pyspark"},
         "apps.tables": {"pandas", "pyarrow"},
         "apps.web": {"anyio", "datasette", "jinja2", "markupsafe", "starlette", "uvicorn"},

@@ -1,5 +1,7 @@
 """Many signatures as a matrix with keys."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
