@@ -13,10 +13,9 @@ removed, so that several may run at once.
 import os
 import posixpath
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain
 from typing import Literal
 
@@ -122,30 +121,40 @@ class SyncReport(Result):
 
 @dataclass
 class _Plan:
-    """The changes to make.
+    """What is in the directories, and the changes to make.
 
     Attributes:
+        root: keys are paths from here.
+        starts: how the absolute keys of files below each directory begin.
+        files: those to compare, by their keys.
+        kept: keys of files that cannot be looked at.
+        unread: directories that cannot be listed, each with a slash behind it, as absolute keys.
         below: the documents of files below each directory, by its path.
         known: all documents below the directories, by their keys.
+        stored_keys: of the files that have a document.
         read: files that are new or changed, by their keys.
         moves: documents whose files have these keys now, the same as before or others.
         gone: documents whose files are gone or have no text any more.
         messages: the documents of files of mail, by the keys of the files.
         spent: the keys of files that were decided to be dropped, and are not those any more.
-        is_gone: whether there is no file with a key below the directories.
         is_here: whether a new or changed file below the root has the bytes of a stored one.
         unchanged: how many documents have the bytes that they had.
         left: how many documents did not come from files, as far as the database knows.
     """
 
+    root: str
+    starts: tuple[str, ...]
+    files: dict[str, _File] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
+    unread: list[str] = field(default_factory=list)
     below: dict[str, list[StoredFile]] = field(default_factory=dict)
     known: dict[str, StoredFile] = field(default_factory=dict)
+    stored_keys: set[str] = field(default_factory=set)
     read: dict[str, _File] = field(default_factory=dict)
     moves: list[_Move] = field(default_factory=list)
     gone: list[StoredFile] = field(default_factory=list)
     messages: dict[str, list[StoredFile]] = field(default_factory=dict)
     spent: set[str] = field(default_factory=set)
-    is_gone: Callable[[str], bool] = lambda _: False
     is_here: bool = False
     unchanged: int = 0
     left: int = 0
@@ -175,9 +184,9 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
     )
     failures = session.counts.failures
     plan = _plan(store, directories, session, root, options)
-    _recognise(store, plan, session, root, options)
+    _recognise(store, plan, session, options)
     changes: tuple[SyncChange, ...] = ()
-    refused = _moved_alone(store, plan, root, options) or _refusal(plan, options)
+    refused = _moved_alone(store, plan, options) or _refusal(plan, options)
     if options.dry_run:
         added, changes = _forecast(plan, session)
         moved, removed = len(plan.moved()), len(plan.gone)
@@ -228,7 +237,7 @@ def check_directories(directories: Sequence[str]) -> None:
             raise UsageError(f"{name} is a file, not a directory: add it by `lshdb add {name}`")
 
 
-def _moved_alone(store: Store, plan: _Plan, root: str, options: SyncOptions) -> str | None:
+def _moved_alone(store: Store, plan: _Plan, options: SyncOptions) -> str | None:
     """Why nothing is changed: none of the files below the root is there, as if it were elsewhere.
 
     Then the database may have been moved without its files, whose keys are paths from there.
@@ -240,11 +249,11 @@ def _moved_alone(store: Store, plan: _Plan, root: str, options: SyncOptions) -> 
     if options.remove_most or any(are_there) or is_renamed or plan.is_here:
         return None
     files = {file_of_key(file.key) for file in _below_root(store.files_below(""))}
-    if not files or any(_is_there(key, root) for key in files):
+    if not files or any(_is_there(key, plan.root) for key in files):
         return None
     return (
         f"{store.path} has documents of {counted(len(files), 'file')} below "
-        f"{printable_path(root)}, and none of these is there: if they are elsewhere now, give "
+        f"{printable_path(plan.root)}, and none of these is there: if they are elsewhere now, give "
         "that directory by --root DIR (root=); if they are really gone, --remove-most "
         "(remove_most=True) removes their documents"
     )
@@ -269,45 +278,27 @@ def _refusal(plan: _Plan, options: SyncOptions) -> str | None:
     return None
 
 
-@dataclass(eq=False)
-class _FolderFiles:
-    """The files in the directories.
-
-    Attributes:
-        files: those to compare, by their keys.
-        kept: keys of files that cannot be looked at.
-        unread: directories that cannot be listed, each with a slash behind it, as absolute keys.
-        stored_keys: of the files that have a document.
-    """
-
-    files: dict[str, _File] = field(default_factory=dict)
-    kept: set[str] = field(default_factory=set)
-    unread: list[str] = field(default_factory=list)
-    stored_keys: set[str] = field(default_factory=set)
-
-
 def _plan(
     store: Store, directories: Sequence[str], session: Session, root: str, options: SyncOptions
 ) -> _Plan:
     """Compare the stored documents with the files."""
     paths = [*dict.fromkeys(directories)]
-    plan, walked = _Plan(), _FolderFiles()
+    plan = _Plan(root, tuple(map(_start, paths)))
     walks: list[tuple[str, walking.Walk]] = []
     for path in paths:
         below = _stored_below(store, path, root)
         plan.below[path] = [document for document in below if document.state is not None]
         plan.known |= {document.key: document for document in below}
-        walked.stored_keys.update(file_of_key(document.key) for document in below)
+        plan.stored_keys.update(file_of_key(document.key) for document in below)
         walk = session.walked(path)
         walks.append((path, walk))
-        _walk(path, walk, session, plan.known, walked)
+        _walk(path, walk, session, plan)
     for path, walk in walks:
-        _walk(path, walk.through_links(), session, plan.known, walked)
+        _walk(path, walk.through_links(), session, plan)
     if session.options.rules.follow:  # links may lead out of the directories
-        outside = [key for key in walked.files if key not in plan.known]
+        outside = [key for key in plan.files if key not in plan.known]
         plan.known |= {document.key: document for document in store.files_of_keys(outside)}
-    _compare(plan, walked, root, options)
-    plan.is_gone = partial(_is_gone, walked, tuple(map(_start, paths)), root)
+    _compare(plan, options)
     for path in options.moved_from:
         for document in _stored_below(store, path, root):
             is_known = document.key in plan.known
@@ -341,76 +332,69 @@ def _stored_below(store: Store, path: str, root: str) -> list[StoredFile]:
     ]
 
 
-def _is_gone(walked: _FolderFiles, starts: tuple[str, ...], root: str, key: str) -> bool:
+def _is_gone(plan: _Plan, key: str) -> bool:
     """Whether a key is below the directories, and of no file there."""
-    path = _absolute_key(key, root)
-    is_present = key in walked.files or file_of_key(key) in walked.files or key in walked.kept
-    return path.startswith(starts) and not (is_present or path.startswith(tuple(walked.unread)))
+    path = _absolute_key(key, plan.root)
+    is_present = key in plan.files or file_of_key(key) in plan.files or key in plan.kept
+    return path.startswith(plan.starts) and not (is_present or path.startswith(tuple(plan.unread)))
 
 
-def _walk(
-    path: str,
-    files: Iterable[File | model.Failure],
-    session: Session,
-    known: Mapping[str, StoredFile],
-    walked: _FolderFiles,
-) -> None:
+def _walk(path: str, files: Iterable[File | model.Failure], session: Session, plan: _Plan) -> None:
     """Find the files of a directory, by their keys."""
     failures, skipped = session.counts.failures, session.counts.skipped
-    start, root = _start(path), str(session.options.root)
     for file in files:
         if isinstance(file, model.Failure):
             failures(file)
-            unread = start + file.where[len(printable_path(os.path.join(path, ""))) :]
-            walked.unread.append(posixpath.join(unread, ""))
+            unread = _start(path) + file.where[len(printable_path(os.path.join(path, ""))) :]
+            plan.unread.append(posixpath.join(unread, ""))
             continue
-        key, stored = file.key, known.get(file.key)
+        key, stored = file.key, plan.known.get(file.key)
         # A file that add read with --format text remains a text file.
         if format_of(file.path) != "text" and (stored is None or stored.state is None):
             skipped.add("tables", file.path, TABLE)
             continue
         if file.fault and not isinstance(file.fault, FileNotFoundError):  # else gone since
             failures(failure_of(file.path, file.fault))
-            walked.kept.add(key)
-            walked.unread.append(f"{_absolute_key(key, root)}/")  # it may be an archive
+            plan.kept.add(key)
+            plan.unread.append(f"{_absolute_key(key, plan.root)}/")  # it may be an archive
         if (state := file.state()) is None:
             continue
         earlier = session.files_read.earlier(file)
-        if earlier and (key in walked.files or key not in walked.stored_keys):
+        if earlier and (key in plan.files or key not in plan.stored_keys):
             skipped.add_repeated(file.path, earlier)
             continue
-        walked.files[key] = file, state
+        plan.files[key] = file, state
 
 
-def _compare(plan: _Plan, walked: _FolderFiles, root: str, options: SyncOptions) -> None:
+def _compare(plan: _Plan, options: SyncOptions) -> None:
     """Plan what is read, and which documents are gone, by the states of files."""
     if not plan.known:
-        plan.read.update(walked.files)
+        plan.read.update(plan.files)
         return
-    files = {key: key if key in walked.files else file_of_key(key) for key in plan.known}
+    files = {key: key if key in plan.files else file_of_key(key) for key in plan.known}
     for key, document in plan.known.items():
         if files[key] != key:
             plan.messages.setdefault(files[key], []).append(document)
-    for key, file in walked.files.items():
-        stored = plan.messages.get(key) or [*filter(None, [plan.known.get(key)])]
+    for key, file in plan.files.items():
+        stored = _stored(plan, key)
         is_read = options.read_all or not stored
         is_read |= options.extract_again and any(document.extracted for document in stored)
         if is_read or not all(_is_unchanged(document, file[1]) for document in stored):
             plan.read[key] = file
         else:
             plan.unchanged += len(stored)
-    present_keys = walked.kept.union(walked.files)
+    present_keys = plan.kept.union(plan.files)
     missing = [
         document
         for key, document in plan.known.items()
         if present_keys.isdisjoint((key, files[key]))
     ]
     plan.left = sum(document.state is None for document in missing)
-    unread = tuple(walked.unread)
+    unread = tuple(plan.unread)
     plan.gone = [
         document
         for document in missing
-        if document.state and not _absolute_key(document.key, root).startswith(unread)
+        if document.state and not _absolute_key(document.key, plan.root).startswith(unread)
     ]
 
 
@@ -425,9 +409,7 @@ def _is_unchanged(document: StoredFile, state: FileState) -> bool:
     )
 
 
-def _recognise(
-    store: Store, plan: _Plan, session: Session, root: str, options: SyncOptions
-) -> None:
+def _recognise(store: Store, plan: _Plan, session: Session, options: SyncOptions) -> None:
     """Recognise the files that have the bytes of stored ones, under their keys or others.
 
     What was stored and is gone, or may have other bytes now, is matched with what is to be read.
@@ -436,7 +418,7 @@ def _recognise(
     stored: defaultdict[str, list[StoredFile]] = defaultdict(list)  # of mail, several
     for document in chain(plan.gone, *(_stored(plan, key) for key in plan.read)):
         stored[file_of_key(document.key)].append(document)
-    stored |= _elsewhere(store, plan, root)
+    stored |= _elsewhere(store, plan)
     before, now = _contents(plan, stored, uncounted)
     contents = {*before.values()}
     plan.is_here = any(now[key] in contents for key in now if not os.path.isabs(key))
@@ -451,7 +433,7 @@ def _recognise(
     for document in (*plan.gone, *(document for document, _, _ in plan.moves)):
         plan.known.pop(document.key, None)
     plan.known |= {key: document._replace(key=key) for document, key, _ in plan.moves}
-    _spend(store, plan, uncounted, lost, session)
+    _spend(store, plan, lost, session)
 
 
 def _contents(
@@ -507,7 +489,7 @@ def _take(
             plan.moves.append((document, key, replace(state, extracted=document.extracted)))
 
 
-def _elsewhere(store: Store, plan: _Plan, root: str) -> dict[str, list[StoredFile]]:
+def _elsewhere(store: Store, plan: _Plan) -> dict[str, list[StoredFile]]:
     """Stored files of other folders, by their keys, that are gone, and may have new keys here."""
     inodes = {
         (state.device, state.inode)
@@ -521,7 +503,7 @@ def _elsewhere(store: Store, plan: _Plan, root: str) -> dict[str, list[StoredFil
     for document in documents:
         if (document.device, document.inode) in inodes and document.key not in plan.known:
             key = file_of_key(document.key)
-            if key in elsewhere or not _is_there(key, root):
+            if key in elsewhere or not _is_there(key, plan.root):
                 elsewhere[key].append(document)
     return elsewhere
 
@@ -534,7 +516,6 @@ def _is_there(key: str, root: str) -> bool:
 def _spend(
     store: Store,
     plan: _Plan,
-    uncounted: Session,
     lost: Iterable[tuple[set[str], set[str]]],
     session: Session,
 ) -> None:
@@ -548,13 +529,13 @@ def _spend(
     for keys, keys_lost in lost:
         if not dropped_keys.issuperset(keys_lost):
             plan.spent |= keys
-    gone_keys = {row.key for row in dropped if row.file_digest and plan.is_gone(row.key)}
+    gone_keys = {row.key for row in dropped if row.file_digest and _is_gone(plan, row.key)}
     plan.spent |= gone_keys.difference(document.key for document, _, _ in plan.moves)
     digests = {(row.key, value) for row in dropped for value in (row.digest, row.file_digest)}
     for key in [key for key in plan.read if key in dropped_keys - plan.known.keys()]:
         file, _ = plan.read[key]
         is_mail = kinds.kind_of(file.path) == "mbox"
-        for batch in () if is_mail else uncounted.file(file):
+        for batch in () if is_mail else session.apart().file(file):
             values = [_batch_digest(batch), *(state.digest for _, state in batch.states)]
             is_whole = batch.contents and batch.keys[0] == key
             if is_whole and not digests.isdisjoint((key, value) for value in values):

@@ -43,7 +43,10 @@ class DataOptions(Options):
             text_field=columns.text or "text",
             set_field=columns.set or "set",
         )
-        read = ReadingOptions(names=names, auto_key=True, metadata=False)
-        rows = RowsOptions(read=read, choice=self.choice)
-        write = WritingOptions(workers=self.workers)
-        return DedupOptions(rows=rows, write=write, on_failure=self.on_failure)
+        return DedupOptions(
+            rows=RowsOptions(
+                read=ReadingOptions(names=names, auto_key=True, metadata=False), choice=self.choice
+            ),
+            write=WritingOptions(workers=self.workers),
+            on_failure=self.on_failure,
+        )

@@ -152,14 +152,18 @@ def _found(
     }
     if survey is None:
         clusters = evidence.rings(pairs, every_two=grouping.clusters.star)
-        sizes = [len(cluster.keys) for cluster in clusters]
-        picture = drawing.sizes(sizes)
         clusters.sort(key=lambda cluster: -len(cluster.keys))
-        return {**found, "count": len(sizes), "picture": picture, "clusters": clusters[:_CLUSTERS]}
+        picture = drawing.sizes(len(cluster.keys) for cluster in clusters)
+        count, clusters = len(clusters), clusters[:_CLUSTERS]
+        return {**found, "count": count, "picture": picture, "clusters": clusters}
     listed = listing.Listing(survey, listing.held_decisions(database), listing.Filters())
     described = [listed.described(cluster, _MEMBERS) for cluster in listed.items[:_CLUSTERS]]
-    count = len(survey.items)
-    return {**found, "count": count, "picture": survey.picture, "clusters": described}
+    return {
+        **found,
+        "count": len(survey.items),
+        "picture": survey.picture,
+        "clusters": described,
+    }
 
 
 def _histogram(connected: evidence.Connections, shown: Container[int]) -> list[dict[str, Any]]:
@@ -274,12 +278,11 @@ def _comparison_values(
             behind = line.first + line.skipped
             inside = range(line.first, behind)
             folded[line.first] = [*beside.lines_of(texts, inside, line.first, behind)]
-    cut = len(lines) > _ROWS or texts.cut
     return {
         "texts": texts,
         "lines": lines[:_ROWS],
         "folded": folded,
-        "cut": cut,
+        "cut": len(lines) > _ROWS or texts.cut,
         "copied": copied,
         "submissions": folders.files,
     }

@@ -91,9 +91,8 @@ def left_out_of(store: Store, directory: str, notes: Notes) -> Iterator[LeftOut]
         elif of_path:
             yield LeftOut(start + name, path, _reason(path, of_path), empty=empty[name])
         else:
-            is_file = not paths.is_archive(entry.name)
-            kind = "folder" if entry.is_dir() else "file" if is_file else "archive"
-            reason = f"empty: no text is in this {kind}"
+            kind = "archive" if paths.is_archive(entry.name) else "file"
+            reason = f"empty: no text is in this {'folder' if entry.is_dir() else kind}"
             yield LeftOut(start + name, path, reason, empty=empty[name])
 
 

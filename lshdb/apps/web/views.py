@@ -236,20 +236,20 @@ class Visit:
             except Waiting:
                 keys = [key for key in (self.address.a, self.address.b) if key]
                 page = Page("waiting", " and ".join(keys) or self.name)
-        all_notes = [*self.notes, *map(str, notes)]
-        data = {"notes": all_notes, "outdated": self.outdated, "waiting": self.waiting}
-        filters = texts_of(Filters.declared, self.arguments)
+        data = {
+            "notes": [*self.notes, *map(str, notes)],
+            "outdated": self.outdated,
+            "waiting": self.waiting,
+        }
         settings = self.database.settings
         threshold = self.address.filters.threshold or settings.threshold
-        scale = similarity_scale(threshold, settings.shingling)
-        # Without what follows `#`: Chromium does not load an address with that again by itself.
-        again = f"?{urlencode(self.arguments)}"
         view = {
-            "again": again,
+            # Without what follows `#`: Chromium does not load an address with that again by itself.
+            "again": f"?{urlencode(self.arguments)}",
             "address": self.address,
-            "filters": filters,
+            "filters": texts_of(Filters.declared, self.arguments),
             "settings": settings,
-            "scale": scale,
+            "scale": similarity_scale(threshold, settings.shingling),
         }
         if self.review is not None and page.template in _FORMS:
             view |= self.review.form(self.database) | {"back": urlencode(self.arguments)}
@@ -262,11 +262,10 @@ class Visit:
 def overview(visit: Visit) -> Page:
     """The near duplicates of a database, and its settings."""
     info = visit.database.info()
-    settings = info.settings
     data: dict[str, Any] = {
         **{name: value for name, value in vars(info).items() if name != "tables"},
         "name": visit.name,
-        "settings": settings_record(settings),
+        "settings": settings_record(info.settings),
         "clusters": None,
         "pairs": None,
     }
@@ -274,8 +273,7 @@ def overview(visit: Visit) -> Page:
         listed = _listing(visit, "clusters", Filters())
         largest = [listed.described(item, _PREVIEW) for item in listed.items[:_LARGEST]]
         data["clusters"] = listed.counts | {"largest": largest, "sizes": listed.survey.picture}
-        kept = [item["keep"] for item in largest]
-        data["titles"] = changes.titles_of(visit.database, kept)
+        data["titles"] = changes.titles_of(visit.database, (item["keep"] for item in largest))
     with contextlib.suppress(Waiting):
         listed = _listing(visit, "pairs", Filters())
         data["pairs"] = listed.counts | {"similarities": listed.survey.picture}
@@ -310,8 +308,8 @@ def document(visit: Visit) -> Page:
     code = isinstance(content, str) and (
         database.settings.shingling.of_programs or beside.looks_like_code(content)
     )
-    view = {"verdicts": verdicts.of_key, "code": code, **_form(visit, [key])}
-    return Page("document", key, data, view)
+    view = {"verdicts": verdicts.of_key, "code": code}
+    return Page("document", key, data, view | _form(visit, [key]))
 
 
 def _similar_documents(
@@ -342,8 +340,9 @@ def _similar_documents(
     }
     passages = None
     if settings.passages:  # of texts
-        text = None if content is None else str(content)
-        passages = database.passages(text=text, key=key, top=_SOURCES)
+        passages = database.passages(
+            text=None if content is None else str(content), key=key, top=_SOURCES
+        )
     return {"query": query, "passages": passages}
 
 
@@ -523,10 +522,13 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
     view: dict[str, Any] = {"sorts": listing.SORTS[kind]}
     if kind == "clusters" and visit.review is not None:
         documents, drop_copies, copies = visit.review.copies(visit.database, survey.items)
-        rule = listing.rule_words(visit.address.filters.clusters.order)
-        view |= {"documents": json_text.dumps(documents), "copies": copies, "rule": rule}
-        view["drop_copies"] = drop_copies
-        view |= _last(visit, listed)
+        view |= {
+            "documents": json_text.dumps(documents),
+            "drop_copies": drop_copies,
+            "copies": copies,
+            "rule": listing.rule_words(visit.address.filters.clusters.order),
+            **_last(visit, listed),
+        }
     return Page(kind, kind.capitalize(), data, view)
 
 
@@ -547,8 +549,8 @@ def _listing(visit: Visit, kind: str, filters: Filters) -> Listing:
             return listing.survey_clusters(database, request, progress)
         return listing.survey_pairs(database, request.join, progress)
 
-    name = _survey_name(kind, filters, min_size)
-    return Listing(visit.wait_for(name, make), held_decisions(visit.database), filters)
+    survey = visit.wait_for(_survey_name(kind, filters, min_size), make)
+    return Listing(survey, held_decisions(visit.database), filters)
 
 
 def _survey_name(kind: str, filters: Filters, min_size: int | None = None) -> tuple[Any, ...]:
@@ -570,16 +572,17 @@ def cluster(visit: Visit) -> Page:
     page_members, paging = _on_page(visit, members, _MEMBERS)
     described["members"] = _with_texts(visit, item.keep, page_members)
     keys = [member["key"] for member in members[: reviewing.MAX_MEMBERS]]
-    titles = [member["title"] for member in described["members"] if member["key"] == item.keep]
+    shown = (member for member in described["members"] if member["key"] == item.keep)
+    kept_title = next((member["title"] for member in shown), "")
     view = {
         "near": near,
-        "kept_title": "".join(titles),
+        "kept_title": kept_title,
         "copies_only": all(map(is_copy_name, item.members)),
+        **_last(visit, listed),
+        **_form(visit, keys),
     }
-    view |= {**_last(visit, listed), **_form(visit, keys)}
     data = {"cluster": described, "list": near, "paging": paging}
-    title = "".join(titles) or item.keep
-    return Page("cluster", f"Cluster of {title}", data, view)
+    return Page("cluster", f"Cluster of {kept_title or item.keep}", data, view)
 
 
 def _with_texts(visit: Visit, kept: str, members: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -711,10 +714,9 @@ def decisions(visit: Visit) -> Page:
     alone = {key for press in pressed if not press.kept for key in press.dropped}
     staying = _staying(visit, alone)
     rows = [_described(visit, press, staying) for press in pressed]
-    keys = [row["keys"][0] for row in rows]
     data = {
         "presses": rows,
-        "titles": changes.titles_of(visit.database, keys),
+        "titles": changes.titles_of(visit.database, (row["keys"][0] for row in rows)),
         "paging": paging,
         "drop": len(dropped),
         "dropped": dropped[:_DROPPED],

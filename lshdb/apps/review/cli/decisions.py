@@ -56,8 +56,7 @@ def decisions(
     with file.reading(form) as database:
         if files:
             store = store_of(database)
-            proofs = proof.proof_of(store)
-            going = dropped_files.dropped_files(store, proofs, without_copy=yes)
+            going = dropped_files.dropped_files(store, proof.proof_of(store), without_copy=yes)
             proving.print_files(going, null=null)
             return
         results.write_results(
