@@ -296,16 +296,3 @@ def _print_table(
 def exactness(exact: bool, identical: bool, same_text: bool) -> str:
     """The kind of a similarity: of identical documents, of the same text, exact, or an estimate."""
     return formatting.sameness(identical, same_text) or ("exact" if exact else "estimate")
-
-
-def print_names(names: Iterable[str], *, null: bool) -> None:
-    """Print keys or paths, each on a line, or as they are with a NUL byte after each.
-
-    As they are: with the bytes that they have on the disk, also if these are not UTF-8.
-    """
-    for name in names:
-        if null:
-            shown = paths.escaped(paths.printable_path(name)) if on_terminal() else name
-            sys.stdout.buffer.write(shown.encode("utf-8", "surrogateescape") + b"\0")
-        else:
-            print(paths.escaped(paths.printable_path(name)))

@@ -206,8 +206,7 @@ class SharedBuckets:
 def _distinct(keys: IntArray, min_count: int) -> IntArray:
     """The distinct keys that occur at least `min_count` times, sorted."""
     keys = np.sort(keys)
-    new = np.ones(len(keys), dtype=np.bool_)
-    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    new = is_new(keys)
     if min_count > 1:
         last = max(len(keys) - min_count + 1, 0)
         new[last:] = False

@@ -1,7 +1,7 @@
 """All similar pairs of a database, and their clusters."""
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -60,6 +60,7 @@ class Join:
         estimates: computes estimates.
         threshold: the minimum similarity.
         max_similarity: the maximum, or infinity.
+        min_weighted: the minimum similarity weighted by rarity; 0 for any.
         prefix_filtered: whether there are fewer candidates than the buckets have.
     """
 
@@ -72,13 +73,12 @@ class Join:
 
     def __post_init__(self) -> None:
         similar = self.request.similar
-        self._fields = similar.fields
         self.settings, self.limits = self.reader.settings, self.reader.limits
-        minimum = self.settings.threshold
-        self.threshold = minimum if similar.threshold is None else similar.threshold
-        self.max_similarity = np.inf
-        if self.of_pairs is not None and self.of_pairs.max_similarity is not None:
-            self.max_similarity = self.of_pairs.max_similarity
+        self.threshold = similar.threshold or self.settings.threshold
+        self.max_similarity, self.min_weighted = np.inf, 0.0
+        if self.of_pairs is not None:
+            self.max_similarity = self.of_pairs.max_similarity or np.inf
+            self.min_weighted = self.of_pairs.weighted.min_weighted or 0.0
         self.prefix_filtered = False
         self.exact = self.settings.content and not similar.estimate
         self.measure = query.measure_of(self.reader)
@@ -145,18 +145,22 @@ class Join:
         scores = self.scorer.scores(left, right, threshold)
         similar = (scores >= threshold) & (scores <= self.max_similarity)
         left, right, scores = left[similar], right[similar], scores[similar]
-        kept = self.kept(left, right)
-        left, right, scores = left[kept], right[kept], scores[kept]
-        if self.of_pairs is not None and (minimum := self.of_pairs.weighted.min_weighted):
-            weighted, _ = self.measure.weigh(self.contents, self.shingles, left, right)
-            enough = weighted >= minimum
-            left, right, scores = left[enough], right[enough], scores[enough]
+        tests: list[Callable[[IntArray, IntArray], Mask]] = [self.kept]
+        if self.min_weighted:
+            tests.append(lambda a, b: self._weighed(a, b)[0] >= self.min_weighted)
         if self.prefix_filtered or self.settings.construction.higher:
             # Some were paired by a shingle, and share no bucket; others share one, but not those
             # that make the cascade true. Few pairs are similar, so this is checked last.
-            shared = self.estimates.share_bucket(left, right)
-            left, right, scores = left[shared], right[shared], scores[shared]
+            tests.append(self.estimates.share_bucket)
+        for test in tests:
+            passed = test(left, right)
+            left, right, scores = left[passed], right[passed], scores[passed]
         return left, right, scores
+
+    def _weighed(self, left: IntArray, right: IntArray) -> Shares:
+        """`weighted` and `weighted_share` of pairs int64[c], float64[2, c]."""
+        weighted: Shares = self.measure.weigh(self.contents, self.shingles, left, right)
+        return weighted
 
     def kept(self, left: IntArray, right: IntArray) -> Mask:
         """Which pairs int64[c] no filter keeps apart, bool[c]."""
@@ -211,7 +215,7 @@ class Join:
         identical, same_text = self.sameness(left, right)
         weighted: list[list[Any]] = [[None] * count] * 2
         if self.of_pairs is not None and self.measure is not None:
-            weighted = self.measure.weigh(self.contents, self.shingles, left, right).tolist()
+            weighted = self._weighed(left, right).tolist()
         columns: dict[str, list[Any]] = {
             "a": keys[:count],
             "b": keys[count:],
@@ -235,9 +239,9 @@ class Join:
         distinct, inverse = np.unique(documents, return_inverse=True)
         keys = self.reader.keys_of(self.doc_ids[distinct])
         metadata = list[dict[str, Any]]()
-        if self._fields:
-            stored = self.reader.metadata_of(self.doc_ids[distinct], self._fields)
-            fields = [picked(document_fields, self._fields) for document_fields in stored]
+        if names := self.request.similar.fields:
+            stored = self.reader.metadata_of(self.doc_ids[distinct], names)
+            fields = [picked(document_fields, names) for document_fields in stored]
             metadata = [fields[i] for i in inverse.tolist()]
         return [keys[i] for i in inverse.tolist()], metadata
 
@@ -278,10 +282,10 @@ def pair_blocks(
         if of_pairs is not None:
             query.ranking(reader.settings, of_pairs.weighted)  # whether it is possible
             of_pairs.check_range(request.similar.threshold or reader.settings.threshold)
-        row = None if request.key is None else query.row_of_key(reader, request.key)
-        only = None if row is None else NO_NUMBERS
-        if row is not None and row.signature is not None:
-            only = candidate_ids(reader, row.signature)
+        row = only = None
+        if request.key is not None:
+            row = query.row_of_key(reader, request.key)
+            only = NO_NUMBERS if row.signature is None else candidate_ids(reader, row.signature)
         join = Join(reader, request, condition, only, progress, of_pairs)
         candidates = _candidates(join) if row is None else _candidates_with(join, row.doc_id)
         scored: Iterable[ScoredPairs] = (join.similar(a, b, join.threshold) for a, b in candidates)

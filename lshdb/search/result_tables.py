@@ -248,7 +248,7 @@ def cluster_results(store: Store, options: ClustersOptions) -> Results[model.Clu
     if options.clusters.order.keep == "longest" and settings.shingling.foreign:
         raise UsageError("signatures made elsewhere have no lengths: keep first or last")
     similar = options.join.similar
-    threshold = settings.threshold if similar.threshold is None else similar.threshold
+    threshold = similar.threshold or settings.threshold
     find = finding(all_clusters, store, options, options.join.group_by)
     columns = with_fields(MEMBER, similar.fields)
     return Results("clusters", columns, find, lambda: member_rows(find(), threshold))

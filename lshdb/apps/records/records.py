@@ -195,7 +195,7 @@ class Records(Weighing):
         """
         reader, similar = self.reader, query.similar
         self.check(similar.estimate, similar.distinguish, query.containment)
-        threshold = reader.settings.threshold if similar.threshold is None else similar.threshold
+        threshold = similar.threshold or reader.settings.threshold
         index, found, unfollowed = self.sharing(batch.stored, threshold)
         equal = bucket_members(reader, batch.signed.bucket_keys)
         doc_ids, document = np.unique(np.append(found, equal.doc_ids), return_inverse=True)

@@ -70,7 +70,7 @@ def dedup(
         if null:
             paths = ((str(key), path_of_key(str(key), job.root)) for key, *_ in lines)
             names = (proving.path_from_here(p) if os.path.lexists(p) else key for key, p in paths)
-            results.print_names(names, null=True)
+            proving.print_names(names, null=True)
         elif job.are_texts:
             results.write_results(
                 job.columns,

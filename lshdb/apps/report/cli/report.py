@@ -19,6 +19,7 @@ from lshdb.apps.passages.cli.base_texts import base_texts
 from lshdb.apps.report import evidence, submissions
 from lshdb.apps.report.hidden_names import Names
 from lshdb.apps.report.options import ReportOptions
+from lshdb.apps.review.cli import proving
 from lshdb.cli import documents, files, messages, results, running
 from lshdb.cli.options import AsJson, BasePaths, DatabaseFile, Form
 from lshdb.database import Database, store_of
@@ -112,7 +113,7 @@ def report(
         further = decides if directory is None else ""
         messages.hint(f"open {paths.printable_path(html[0])} in a browser{further}")
     if not any(is_stdout(name) for name, _ in outputs):
-        results.print_names((f"{key}: {name}" for key, name in units.names.items()), null=False)
+        proving.print_names((f"{key}: {name}" for key, name in units.names.items()), null=False)
     return compared.failed > 0 or not all(left_out.is_read for left_out in compared.left_out)
 
 

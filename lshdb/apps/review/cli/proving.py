@@ -1,6 +1,7 @@
 """What commands print of documents and files that can go, and of those that cannot."""
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 import typer
@@ -18,6 +19,19 @@ from lshdb.search.result_tables import roles
 from lshdb.store.store import Store
 
 
+def print_names(names: Iterable[str], *, null: bool) -> None:
+    """Print keys or paths, each on a line, or as they are with a NUL byte after each.
+
+    As they are: with the bytes that they have on the disk, also if these are not UTF-8.
+    """
+    for name in names:
+        if null:
+            shown = escaped(printable_path(name)) if results.on_terminal() else name
+            sys.stdout.buffer.write(shown.encode("utf-8", "surrogateescape") + b"\0")
+        else:
+            print(escaped(printable_path(name)))
+
+
 def print_files(files: Iterable[proof.ProvedFile | proof.LeftFile], *, null: bool) -> None:
     """Print the paths of files that can be deleted, and name the others.
 
@@ -31,7 +45,7 @@ def print_files(files: Iterable[proof.ProvedFile | proof.LeftFile], *, null: boo
         else:
             path = path_from_here(file.path)
             unprintable += escaped(printable_path(path)) != path
-            results.print_names([path], null=null)
+            print_names([path], null=null)
     if unprintable and not null:
         messages.warn(
             "lshdb: names that are not UTF-8 or have control characters, such as newlines, are "
@@ -78,7 +92,7 @@ def print_dropped(
                     yield (key,)
 
     if null:
-        results.print_names((key for (key,) in dropped()), null=True)
+        print_names((key for (key,) in dropped()), null=True)
     else:
         results.write_results({"key": str}, dropped(), form, noun=("key",), none="none to drop")
     if same:
