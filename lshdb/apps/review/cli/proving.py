@@ -149,16 +149,3 @@ def path_from_here(path: str) -> str:
     here = os.path.join(os.path.realpath(os.curdir), "")
     path = path.removeprefix(here)
     return os.path.join(os.curdir, path) if path.startswith("-") else path
-
-
-def print_names(names: Iterable[str], *, null: bool) -> None:
-    """Print keys or paths, each on a line, or as they are with a NUL byte after each.
-
-    As they are: with the bytes that they have on the disk, also if these are not UTF-8.
-    """
-    for name in names:
-        if null:
-            shown = escaped(printable_path(name)) if results.on_terminal() else name
-            sys.stdout.buffer.write(shown.encode("utf-8", "surrogateescape") + b"\0")
-        else:
-            print(escaped(printable_path(name)))
