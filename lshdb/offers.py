@@ -91,6 +91,7 @@ OF_OPTIONS = {
     "drop_list": "lshdb.apps.review.cli.proving:print_dropped",
     "decided": "lshdb.apps.review.decisions:keys_to_drop",
     "on_similar": "lshdb.apps.dedup.cli.skipped:on_skip",
+    "set_item": "lshdb.apps.long_tables.element_rows:element_rows",
     "repair": "lshdb.apps.repair.repairing:repaired",
     "conclusion": "lshdb.apps.repair.cli.concluding:conclusion",
     "where": "lshdb.apps.conditions.matching:condition",
@@ -241,6 +242,10 @@ TABLES = {
 }
 """The parts that a file has whole or not at all, and the app of each. Its folder has the tables in
 NAME.sql, and in `statements` WRITES, by name the texts that write to them (lshdb.store.schema)."""
+WRITERS = dict.fromkeys(
+    ("parquet", "arrow", "arrows"), "lshdb.apps.tables.arrow_files:write_table"
+)
+"""What writes results to files that the core does not write, by the format."""
 SEARCHES = {
     "distinguish": "lshdb.apps.numbers.numbers:same_numbers",
     "weighted": "lshdb.apps.passages.weights:Prints",

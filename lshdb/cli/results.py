@@ -139,40 +139,14 @@ def _write_formatted(
     from lshdb.read import formats, sinks  # 15 ms, which text does not need
 
     format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
-    if formats.KIND[format] == "arrow_rows":
-        if object in columns.values():
-            first = list(itertools.islice(rows, _TABLE_ROWS))
-            columns, rows = _typed(columns, first), itertools.chain(first, rows)
-    elif object in columns.values():
+    if object in columns.values() and formats.KIND[format] != "arrow_rows":
         rows = (
             [formatting.plain(value) if isinstance(value, bytes) else value for value in row]
             for row in rows
         )
     with files.output_to(path) as output:
-        head = formats.table_schema_of(columns, format, has_heading=form.heading is not False)
-        with formats.sink(sinks.Target(output, format, is_screen), head) as sink:
-            sink.put(rows)
-
-
-def _typed(columns: Columns, rows: Sequence[Sequence[object]]) -> Columns:
-    """The columns with types for those of any values, by the types in the first rows.
-
-    Raises:
-        UsageError: a column has several.
-    """
-    types = dict(columns)
-    for index, name in enumerate(columns):
-        if columns[name] is object:
-            values = [row[index] for row in rows if row[index] is not None]
-            kinds = {str if isinstance(value, _NESTED) else type(value) for value in values}
-            if kinds == {int, float}:
-                kinds = {float}
-            if len(kinds) > 1:
-                from lshdb.read import sinks
-
-                raise sinks.several_types(name)
-            types[name] = next(iter(kinds), str)
-    return types
+        target = sinks.Target(output, format, is_screen)
+        formats.write_table(target, columns, rows, has_heading=form.heading is not False)
 
 
 def write_record(

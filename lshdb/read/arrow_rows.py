@@ -1,11 +1,10 @@
-"""Parquet, Arrow and tables of other libraries: read and written.
+"""Parquet, Arrow and tables of other libraries: read.
 
 Documents are made of Python's values: that takes a hundredth of the time of writing them. Needs
 pyarrow, the extra `arrow`.
 """
 
 import contextlib
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import Any
 
@@ -16,9 +15,8 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from lshdb import json_text
-from lshdb.columns import Columns
-from lshdb.errors import InputError, UsageError
-from lshdb.read import csv_rows, inputs, kinds, paths, sinks
+from lshdb.errors import InputError
+from lshdb.read import inputs, kinds, paths
 from lshdb.read.batch import Batch, Category, Origin, Record, TableSchema
 from lshdb.read.compression import compression_of
 from lshdb.read.records import Collector, RecordOptions, distinct_names, longer_than
@@ -32,11 +30,6 @@ _FIRST_ROWS = 64
 _FILE_MAGIC = kinds.KINDS["arrow"].starts[0]
 _SCHEMA = b"ARROW:schema"
 """The key of Parquet's metadata that has the schema itself."""
-_GROUP_BYTES = 32_000_000
-_GROUP_ROWS = 1 << 20
-"""Bytes and rows that wait for a row group of Parquet or a batch of Arrow."""
-_BATCH = 10_000
-"""Rows of a record batch."""
 _BYTES = {
     pa.string(): pa.binary(),
     pa.large_string(): pa.large_binary(),
@@ -65,12 +58,12 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
             yield Batch(origin=Origin(source.name, (), schema=head))
         batches = reader
         if isinstance(reader, pa.parquet.ParquetFile):
-            is_whole = source.options.whole or head.columns != _names(reader.schema_arrow)
+            is_whole = source.options.whole or head.columns != names_of(reader.schema_arrow)
             batches = _of_parquet(reader, None if is_whole else columns)
         elif isinstance(reader, pa.ipc.RecordBatchFileReader):
             batches = map(reader.get_batch, range(reader.num_record_batches))
         yield from document_batches(
-            _named(_counted(batches, source), head.columns),
+            named(_counted(batches, source), head.columns),
             source.name,
             source.options,
             head=head if source.options.whole else None,
@@ -99,7 +92,7 @@ def _head(reader: Any) -> TableSchema:
     if not isinstance(reader, pa.parquet.ParquetFile):
         schema = _with_distinct_names(reader.schema)
         is_stream = isinstance(reader, pa.RecordBatchReader)
-        return TableSchema(_names(schema), schema, replaces_dictionaries=is_stream)
+        return TableSchema(names_of(schema), schema, replaces_dictionaries=is_stream)
     schema, metadata = _with_distinct_names(reader.schema_arrow), reader.metadata
     compression = "snappy"
     if metadata.num_row_groups and metadata.num_columns:
@@ -109,10 +102,11 @@ def _head(reader: Any) -> TableSchema:
     metadata_left = dict(metadata.metadata or {})
     metadata_left.pop(_SCHEMA, None)
     schema = schema.with_metadata(metadata_left | (schema.metadata or {}))
-    return TableSchema(_names(schema), schema, compression=compression)
+    return TableSchema(names_of(schema), schema, compression=compression)
 
 
-def _names(schema: pa.Schema) -> tuple[str, ...]:
+def names_of(schema: pa.Schema) -> tuple[str, ...]:
+    """The names of the columns; InputError for those that are not UTF-8."""
     try:
         return tuple(schema.names)
     except UnicodeDecodeError as error:
@@ -120,12 +114,12 @@ def _names(schema: pa.Schema) -> tuple[str, ...]:
 
 
 def _with_distinct_names(schema: pa.Schema) -> pa.Schema:
-    names = distinct_names(_names(schema))
+    names = distinct_names(names_of(schema))
     fields = [field.with_name(name) for field, name in zip(schema, names, strict=True)]
     return pa.schema(fields, schema.metadata)
 
 
-def _named(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def named(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The batches, with these names if they have all columns."""
     for batch in batches:
         yield batch if batch.num_columns < len(names) else batch.rename_columns([*names])
@@ -163,48 +157,6 @@ def _of_parquet(
         raise InputError(f"it has {rows_read:,} rows, and says that it has {metadata.num_rows:,}")
 
 
-def documents_of_tables(table: Any, name: str, options: RecordOptions) -> Iterator[Batch]:
-    """The documents of a table, read once and lazily.
-
-    Args:
-        table: with the Arrow C stream or array interface, or an iterable of such tables.
-        name: of the table, as printed.
-        options: how rows become documents.
-
-    Raises:
-        UsageError: it is none of these.
-        InputError: it lacks a column that is wanted, even if it has no rows, or cannot be read.
-    """
-    is_table = hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        for part in [table] if is_table or not isinstance(table, Iterable) else table:
-            reader = table_reader(part)
-            names = distinct_names(_names(reader.schema))
-            options.check_columns(names)
-            yield from _named(reader, names)
-
-    return document_batches(batches(), name, options)
-
-
-def table_reader(table: Any) -> pa.RecordBatchReader:
-    """A reader of a table with the Arrow C stream or array interface; UsageError if it has none."""
-    # pyarrow's own tables do not go through C: before 25 that fails with views that a cast made.
-    if isinstance(table, pa.Table):
-        return table.to_reader()
-    if isinstance(table, pa.RecordBatchReader):
-        return table
-    if hasattr(table, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(table)
-    if hasattr(table, "__arrow_c_array__"):
-        batch = pa.record_batch(table)
-        return pa.RecordBatchReader.from_batches(batch.schema, [batch])
-    raise UsageError(
-        f"{type(table).__name__} is not a table: give something with the Arrow C stream interface, "
-        "such as a pyarrow Table or RecordBatchReader, or a pandas or Polars DataFrame"
-    )
-
-
 @contextlib.contextmanager
 def _readable(unreadable: str) -> Iterator[None]:
     """Raise InputError, with a message that begins with `unreadable`, for Arrow's own errors."""
@@ -240,7 +192,7 @@ def document_batches(
     number = 1
     with _readable(unreadable or "the table cannot be read"):
         for table_batch in batches:
-            batch = table_batch.select(options.wanted_columns(_names(table_batch.schema)))
+            batch = table_batch.select(options.wanted_columns(names_of(table_batch.schema)))
             for column in (batch if head is None else table_batch).columns:
                 column.validate()
                 # Bad UTF-8 costs its row, later; some encodings have no such view.
@@ -403,97 +355,6 @@ def _value(scalar: pa.Scalar) -> Any:
             scalar = scalar.cast(pa.date32()) if pa.types.is_date64(kind) else scalar
             text = f"{np.datetime64(scalar.value, unit)}{'+00:00' if zone else ''}"
         return json_text.Exact(text)
-
-
-# writing
-
-
-class ArrowSink:
-    """Parquet or Arrow with a schema, in row groups of tens of megabytes."""
-
-    def __init__(self, target: sinks.Target, head: TableSchema) -> None:
-        self._file, self._schema = target.file, head.schema
-        self._waiting: list[pa.RecordBatch] = []
-        self._bytes = self._rows = 0
-        if target.format == "parquet":
-            self._writer: Any = pa.parquet.ParquetWriter(
-                self._file, self._schema, compression=head.compression
-            )
-        else:
-            new = pa.ipc.new_stream if target.format == "arrows" else pa.ipc.new_file
-            self._writer = new(self._file, self._schema)
-
-    def put(self, rows: sinks.RowValues) -> None:
-        """As Sink.put."""
-        self.put_batches(row_batches(self._schema, rows))
-
-    def put_batches(self, batches: Iterable[pa.RecordBatch]) -> None:
-        """Write record batches, which have the types of the head."""
-        for batch in batches:
-            self._waiting.append(batch)
-            self._bytes += bytes_of(batch)
-            self._rows += batch.num_rows
-            if self._bytes >= _GROUP_BYTES or self._rows >= _GROUP_ROWS:
-                self._write_group()
-
-    def _write_group(self) -> None:
-        table = pa.Table.from_batches(self._waiting, self._schema)
-        self._waiting, self._bytes, self._rows = [], 0, 0
-        try:
-            self._writer.write_table(table, max(1, table.num_rows))
-        except pa.ArrowException as error:
-            raise InputError(f"rows that cannot be written: {first_line(error)}") from error
-
-    def flush(self) -> None:
-        """As Sink.flush."""
-        self._file.flush()
-
-    def finish(self) -> None:
-        """As Sink.finish."""
-        if self._waiting:
-            self._write_group()
-        self._writer.close()
-
-    def abandon(self) -> None:
-        """As Sink.abandon; Parquet's writer would write its end when it is freed."""
-        self._writer.is_open = False
-
-
-sink = ArrowSink
-
-
-def schema_of(columns: Columns) -> pa.Schema:
-    """Arrow columns for names and Python's types; those of any values are text."""
-    kinds = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), bytes: pa.binary()}
-    return pa.schema([(name, kinds.get(kind, pa.string())) for name, kind in columns.items()])
-
-
-def row_batches(schema: pa.Schema, rows: sinks.RowValues) -> Iterator[pa.RecordBatch]:
-    """Rows, of a value for each column, as record batches.
-
-    Raises:
-        UsageError: a column has values of several types.
-    """
-    rows = iter(rows)
-    while values := list(itertools.islice(rows, _BATCH)):
-        arrays = [*map(_array, zip(*values, strict=True), schema)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
-    kind = field.type
-    try:
-        if pa.types.is_integer(kind) and float in map(type, values):
-            raise TypeError("Arrow would cut off the digits")
-        return pa.array(values, kind)
-    except (pa.ArrowException, TypeError, OverflowError, UnicodeError) as error:
-        if pa.types.is_string(kind):
-            return pa.array(
-                [None if value is None else str(csv_rows.cell(value)) for value in values], kind
-            )
-        if pa.types.is_floating(kind):  # integers that floats cannot hold
-            return pa.array([None if value is None else float(value) for value in values], kind)
-        raise sinks.several_types(field.name) from error
 
 
 def without_view(kind: pa.DataType) -> pa.DataType:

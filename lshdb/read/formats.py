@@ -128,15 +128,20 @@ def format_named(name: str) -> RowFormat:
         ) from error
 
 
-@contextlib.contextmanager
-def sink(target: sinks.Target, head: batch.TableSchema) -> Iterator[sinks.Sink]:
-    """The writer of a table's rows to a file; the end of the format is written at the end.
+def write_table(
+    target: sinks.Target, columns: Columns, rows: sinks.RowValues, *, has_heading: bool = True
+) -> None:
+    """Write a table of results to a file; `has_heading` is whether CSV names the columns.
 
     Raises:
         UsageError: the format cannot have such columns.
     """
-    with completed(format_named(target.format).sink(target, head)) as rows:
-        yield rows
+    if KIND[target.format] == "arrow_rows":
+        arrow_writer(target.format)(target, columns, rows)
+        return
+    head = batch.TableSchema(tuple(columns), has_heading=has_heading)
+    with completed(format_named(target.format).sink(target, head)) as sink:
+        sink.put(rows)
 
 
 @contextlib.contextmanager
@@ -151,18 +156,6 @@ def completed(rows: AnyWriter) -> Iterator[AnyWriter]:
     rows.finish()
 
 
-def table_schema_of(
-    columns: Columns, format: str, *, has_heading: bool = True
-) -> batch.TableSchema:
-    """The head of a table of results in a format."""
-    schema = None
-    if KIND[format] == "arrow_rows":
-        from lshdb.read import arrow_rows
-
-        schema = arrow_rows.schema_of(columns)
-    return batch.TableSchema(tuple(columns), schema, has_heading=has_heading)
-
-
 def arrow() -> Any:
     """The module pyarrow; UsageError if it is not installed."""
     try:
@@ -170,6 +163,16 @@ def arrow() -> Any:
     except ImportError as error:
         raise errors.UsageError(f"tables need pyarrow: {errors.install('arrow')}") from error
     return pyarrow
+
+
+def arrow_writer(name: str) -> Any:
+    """What writes results to a file of Arrow or Parquet, see `offers.WRITERS`.
+
+    Raises:
+        UsageError: its app or pyarrow is not installed.
+    """
+    arrow()
+    return offers.offered(offers.WRITERS, name)
 
 
 def output_format(path: str, default: str) -> str:
@@ -188,7 +191,7 @@ def output_format(path: str, default: str) -> str:
             raise errors.UsageError(
                 f"{path}: {format} is compressed inside: leave out the last suffix"
             )
-        arrow()
+        arrow_writer(format)
     if paths.is_database(path):
         raise errors.UsageError(f"{path} is a database, and would be lost: name another file")
     if path.lower().endswith(_OF_DATABASES):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
-from lshdb import errors
 from lshdb.read import outputs
 from lshdb.text import arrays
 
@@ -85,11 +84,3 @@ class LineSink:
 
     def abandon(self) -> None:
         """As Sink.abandon."""
-
-
-def several_types(column: str) -> errors.UsageError:
-    """The error of a column that has values of several types."""
-    return errors.UsageError(
-        f"column {column} has values of several types, which Parquet cannot hold: write .csv or "
-        ".jsonl, or use CAST in SQL"
-    )

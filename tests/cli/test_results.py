@@ -124,6 +124,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.mark.app("tables")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_format_has_the_same_columns_and_rows(name: str, directory: Path) -> None:
     command = Command(directory)
@@ -235,6 +236,7 @@ def test_what_is_read_is_not_written_over(name: str, directory: Path) -> None:
     own.unlink()
 
 
+@pytest.mark.app("tables")
 def test_a_column_of_several_types_is_refused_by_parquet_only(directory: Path) -> None:
     command = Command(directory)
     for statement in (
@@ -250,6 +252,7 @@ def test_a_column_of_several_types_is_refused_by_parquet_only(directory: Path) -
     assert not list(directory.glob("*.partial"))
 
 
+@pytest.mark.app("tables")
 def test_no_rows_are_a_file_too(directory: Path) -> None:
     command = Command(directory)
     nothing = ["query", "--text", "[77]"]

@@ -58,6 +58,7 @@ APPS = {
         *(
             "keeping",
             "tables",
+            "long_tables",
             "words",
             "documents",
             "ignoring",

@@ -22,12 +22,13 @@ import lshdb
 from lshdb.errors import ContentError, InputError
 from lshdb.limits import Limits
 from lshdb.model import Document, Failure
-from lshdb.read.arrow_rows import documents_of_tables
+from lshdb.offers import is_there
 from lshdb.read.metadata import to_json
 from lshdb.read.session import Session
 
 Record = dict[str, Any]
-ALL = ["x.jsonl", "x.json", "x.csv", "x.parquet", "x.arrows", "table"]
+ALL = ["x.jsonl", "x.json", "x.csv", "x.parquet", "x.arrows"]
+ALL += ["table"] * is_there("tables")
 
 
 def items_of(
@@ -35,7 +36,9 @@ def items_of(
 ) -> Iterator[Document | Failure]:
     """What is read from a file of records, or as `Database.add_table` reads a table."""
     if source == "table":
-        for batch in documents_of_tables([table_of(records)], "table", reader.options):
+        from lshdb.apps.tables.tables import documents_of_arrow
+
+        for batch in documents_of_arrow([table_of(records)], "table", reader.options):
             yield from batch.items()
     else:
         yield from from_file(source, as_file(source, records, 2), reader, directory)
@@ -258,7 +261,7 @@ def test_a_missing_column_costs_the_file(
     text: str, records: list[Record], reasons: list[str], tmp_path: Path
 ) -> None:
     of_json, of_columns = ("x.jsonl", "x.json"), ("x.csv", "x.parquet")
-    sources = (*of_columns, "table") if "," in text else (*of_json, *of_columns)
+    sources = (*of_columns, *ALL[5:]) if "," in text else (*of_json, *of_columns)
     for source, reason in zip(sources, reasons, strict=False):
         reader = new_session(False, text_field=text)
         if source == "table":

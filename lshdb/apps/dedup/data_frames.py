@@ -11,7 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from lshdb.apps.tables.tables import check_one_table, documents_of_rows, documents_of_table
+from lshdb.apps.tables.tables import (
+    check_one_table,
+    documents_of_rows,
+    documents_of_table,
+    table_reader,
+)
 from lshdb.errors import UsageError
 from lshdb.read import formats
 from lshdb.read.batch import Batch
@@ -101,9 +106,7 @@ class _Dataset(Frame):
 class _Arrow(Frame):
     def __post_init__(self) -> None:
         if not isinstance(self.data, formats.arrow().RecordBatch):
-            from lshdb.read import arrow_rows
-
-            self.data = arrow_rows.table_reader(self.data).read_all()
+            self.data = table_reader(self.data).read_all()
 
     def take(self, mask: Mask) -> Any:
         from lshdb.apps.dedup.arrow_tables import taken

@@ -15,6 +15,7 @@ from typing import Any
 
 from lshdb import errors, json_text
 from lshdb.apps.dedup.rows import ArrowRows, Rows, rows_of
+from lshdb.columns import Columns
 from lshdb.read import csv_rows, formats, json_rows, records, sinks
 from lshdb.read.batch import Origin, Record, TableSchema
 
@@ -45,7 +46,7 @@ class RowSink:
 
             head = writable(head, self._target.format)
         self._head = head
-        self._sink = formats.format_named(self._target.format).sink(self._target, head)
+        self._sink = _sink_of(self._target, head)
 
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
         """Write rows as they were read, by their indices, ascending.
@@ -156,6 +157,28 @@ class _Spooled:
 
     def abandon(self) -> None:
         """Write nothing."""
+
+
+def _sink_of(target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
+    """The writer of values in a format; None for JSON with any columns."""
+    if formats.KIND[target.format] == "arrow_rows":
+        from lshdb.apps.tables.arrow_files import ArrowSink
+
+        assert head is not None
+        return ArrowSink(target, head)
+    return formats.format_named(target.format).sink(target, head)
+
+
+@contextlib.contextmanager
+def opened_table(target: sinks.Target, columns: Columns) -> Iterator[sinks.Sink]:
+    """The writer of a table of results; the end of the format is written at the end."""
+    schema = None
+    if formats.KIND[target.format] == "arrow_rows":
+        from lshdb.apps.tables.arrow_files import schema_of
+
+        schema = schema_of(columns)
+    with formats.completed(_sink_of(target, TableSchema(tuple(columns), schema))) as rows:
+        yield rows
 
 
 @contextlib.contextmanager

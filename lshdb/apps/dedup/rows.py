@@ -200,7 +200,7 @@ class ArrowRows(Rows):
         """As Rows.with_columns."""
         import pyarrow as pa
 
-        from lshdb.read.arrow_rows import schema_of
+        from lshdb.apps.tables.arrow_files import schema_of
 
         if not indices:
             return self._changed(indices, None, columns)
@@ -226,9 +226,9 @@ def head_with(head: TableSchema, columns: Columns) -> TableSchema:
     check_new(head.columns, columns)
     schema, heading = head.schema, head.heading
     if schema is not None:
-        from lshdb.read import arrow_rows
+        from lshdb.apps.tables.arrow_files import schema_of
 
-        for field in arrow_rows.schema_of(columns):
+        for field in schema_of(columns):
             schema = schema.append(field)
     if heading:
         heading = _with_newline_of(heading, heading.rstrip(b"\r\n") + _cells([*columns], head))

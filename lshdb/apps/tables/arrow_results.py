@@ -34,7 +34,7 @@ def to_arrow(results: Tabular) -> pa.Table:
     JSON.
     """
     pa = arrow()
-    from lshdb.read import arrow_rows
+    from lshdb.apps.tables.arrow_files import row_batches, schema_of
 
     columns = results.columns
     if isinstance(columns, list):
@@ -49,8 +49,8 @@ def to_arrow(results: Tabular) -> pa.Table:
                 values.append(value)
             yield row[: len(typed)]
 
-    schema = arrow_rows.schema_of(typed)
-    table = pa.Table.from_batches(arrow_rows.row_batches(schema, typed_values()), schema)
+    schema = schema_of(typed)
+    table = pa.Table.from_batches(row_batches(schema, typed_values()), schema)
     arrays: dict[str, Any] = dict(zip(typed, table.columns, strict=True))
     for name, values in others.items():
         try:

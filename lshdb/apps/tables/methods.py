@@ -7,7 +7,7 @@ from lshdb.apps.tables.tables import documents_of_table
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.model import AddReport
-from lshdb.read import long_tables, records
+from lshdb.read.session import options_of
 from lshdb.taking import takes
 from lshdb.write import add
 
@@ -46,20 +46,16 @@ def add_table(db: Database, table: object, options: AddTableOptions) -> AddRepor
         )
     if options.metadata_fields and not options.metadata:
         raise UsageError("metadata=False and metadata_fields do not go together")
-    how: dict[str, Any] = {
+    values: dict[str, Any] = {
         "key_field": options.columns.key,
+        "text_field": options.columns.text or "text",
+        "set_field": options.columns.set or "set",
         "metadata": options.metadata,
         "metadata_fields": tuple(options.metadata_fields),
+        "naming": "{}=",
+        "limits": store.limits,
     }
-    reading = records.RecordOptions(
-        of_sets,
-        text_field=options.columns.text or "text",
-        set_field=options.columns.set or "set",
-        naming="{}=",
-        limits=store.limits,
-        **how | long_tables.reading(options.sets, store.settings.shingling, how),
-    )
-    batches = documents_of_table(table, "table", reading)
-    if reading.element_field:
-        batches = long_tables.grouped(batches, reading, store.real_path.parent)
+    reading = options_of(values, store.settings.shingling, options.sets)
+    rows = documents_of_table(table, "table", reading)
+    batches = reading.whole_documents(rows, store.real_path.parent)
     return add.add_documents(store, batches, options.add, options.on_failure, late_bands=True)

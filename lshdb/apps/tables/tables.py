@@ -44,10 +44,43 @@ def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterato
             table = table.select_columns(options.wanted_columns(table.column_names))
         # Iterating over a dataset itself makes Python objects, row by row.
         table = table.with_format("arrow").iter(_BATCH)
+    return documents_of_arrow(table, name, options)
+
+
+def documents_of_arrow(table: Any, name: str, options: RecordOptions) -> Iterator[Batch]:
+    """The documents of a table with an interface of Arrow, or of an iterable of such tables."""
     formats.arrow()
     from lshdb.read import arrow_rows
 
-    return arrow_rows.documents_of_tables(table, name, options)
+    is_table = hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
+
+    def batches() -> Iterator[Any]:
+        for part in [table] if is_table or not isinstance(table, Iterable) else table:
+            reader = table_reader(part)
+            names = distinct_names(arrow_rows.names_of(reader.schema))
+            options.check_columns(names)
+            yield from arrow_rows.named(reader, names)
+
+    return arrow_rows.document_batches(batches(), name, options)
+
+
+def table_reader(table: Any) -> Any:
+    """A RecordBatchReader of a table with an interface of Arrow; UsageError if it has none."""
+    pa = formats.arrow()
+    # pyarrow's own tables do not go through C: before 25 that fails with views that a cast made.
+    if isinstance(table, pa.Table):
+        return table.to_reader()
+    if isinstance(table, pa.RecordBatchReader):
+        return table
+    if hasattr(table, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(table)
+    if hasattr(table, "__arrow_c_array__"):
+        batch = pa.record_batch(table)
+        return pa.RecordBatchReader.from_batches(batch.schema, [batch])
+    raise UsageError(
+        f"{type(table).__name__} is not a table: give something with the Arrow C stream interface, "
+        "such as a pyarrow Table or RecordBatchReader, or a pandas or Polars DataFrame"
+    )
 
 
 def documents_of_rows(

@@ -18,6 +18,7 @@ from lshdb.apps.dedup import (
     input_tables,
     model,
     output_directory,
+    row_sinks,
     rules,
     run_outputs,
 )
@@ -33,7 +34,7 @@ from lshdb.groups import replaced, values_of
 from lshdb.maintain.resolve import OF_INDEX, resolve
 from lshdb.model import AddReport
 from lshdb.options import SettingsOptions, WritingOptions
-from lshdb.read import formats, proof, sinks
+from lshdb.read import proof, sinks
 from lshdb.read.counts import ReadCounts
 from lshdb.read.files import have_one_file, resolved
 from lshdb.read.outputs import STDOUT, Output, is_stdout, is_stream
@@ -396,12 +397,10 @@ class DedupJob:
     def _list(self, path: str) -> Iterator[sinks.Sink]:
         """The list of dropped rows; UsageError for its format."""
         format = input_tables.checked_format(path, "jsonl")
-        head = formats.table_schema_of(self.columns, format)
-        with (
-            self._output(path) as output,
-            formats.sink(sinks.Target(output, format, path == STDOUT), head) as rows,
-        ):
-            yield rows
+        with self._output(path) as output:
+            target = sinks.Target(output, format, path == STDOUT)
+            with row_sinks.opened_table(target, self.columns) as rows:
+                yield rows
 
     def _count(self, rows: deciding.DecidedBatch) -> _Lines:
         """Count what is decided; the lines of the list of dropped rows."""
