@@ -150,15 +150,12 @@ class _QueryCounts:
                 name = key_of(name, store.root)
                 self.files.add(name)
             return iter([(name, search(store, options, document))])
-        from lshdb.read import long_tables  # 15 ms, which one file does not need
-        from lshdb.write.queries import answer_many
+        from lshdb.write.queries import answer_many  # 15 ms, which one file does not need
 
         batches = self._noted(session.batches(files))
-        if session.options.element_field:
-            batches = long_tables.grouped(batches, session.options, database.path.parent)
-        return answer_many(
-            store, batches, QueryManyOptions(ranking=options), on_failure=session.counts.failures
-        )
+        documents_read = session.options.whole_documents(batches, database.path.parent)
+        many, on_failure = QueryManyOptions(ranking=options), session.counts.failures
+        return answer_many(store, documents_read, many, on_failure=on_failure)
 
     def _noted(self, batches: "Iterable[Batch]") -> "Iterator[Batch]":
         for batch in batches:

@@ -3,6 +3,7 @@ and metadata, whatever the record was read from (docs/inputs.md has them as a ta
 """
 
 import json
+import pathlib
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
@@ -66,8 +67,6 @@ class RecordOptions:
         of_sets: whether documents are sets (else texts).
         key_field, text_field, set_field: names of fields (see `field_paths`); several texts are
             joined, each on lines of its own.
-        element_field: of a long table, whose rows each have one element of the set of their key;
-            empty for others.
         strict: refuse input that is not UTF-8, instead of replacing bad bytes by U+FFFD.
         auto_key: name a record without a key by its place, instead of refusing it.
         any_id: name a record whose id gives no key by its place, instead of refusing it.
@@ -90,7 +89,6 @@ class RecordOptions:
     key_field: str = "id"
     text_field: str = "text"
     set_field: str = "set"
-    element_field: str = ""
     strict: bool = False
     auto_key: bool = False
     any_id: bool = False
@@ -115,7 +113,7 @@ class RecordOptions:
     @cached_property
     def content_field(self) -> str:
         """The field that holds a document's content."""
-        return self.element_field or (self.set_field if self.of_sets else self.text_field)
+        return self.set_field if self.of_sets else self.text_field
 
     def too_long(self, data: bytes) -> str:
         """Why a line of JSON is refused for its length; empty if it is not."""
@@ -140,8 +138,6 @@ class RecordOptions:
         Raises:
             InputError, ContentError: it has none.
         """
-        if self.element_field:
-            return *self._element(record), None, False
         if self.of_sets == "bag" and "bag" in record and self.set_field not in record:
             record = {self.set_field if name == "bag" else name: record[name] for name in record}
         key, content = record.get(self.key_field), record.get(self.content_field)
@@ -149,27 +145,22 @@ class RecordOptions:
         if type(key) is int and -_LARGE_INTEGER < key < _LARGE_INTEGER:
             key = str(key)
         elif type(key) is not str or not key or "\0" in key or not key.isascii():
-            key = self._key(record)
+            key = self.key_in(record)
         if type(content) is not str or self.of_sets:
             content, replaced = self._content(record)
         content = normalized(content, self.limits.largest_document, self.of_sets)
         metadata = to_json(self._other_fields(record)) if self.metadata else None
         return key, content, metadata, replaced
 
-    def _element(self, record: Record) -> tuple[str | None, str]:
-        """The key of a row of a long table, and as content the element."""
-        name = self.element_field
-        key = self._key(record)
-        value = field_value(record, field_paths(name, record)[0], _MISSING)
-        if value is _MISSING:
-            raise self._no_content(record, name)
-        try:
-            element = key_of_id(value)
-        except InputError as error:
-            raise InputError(f"field {name!r} {error}") from error
-        if element is None:
-            raise InputError(f"field {name!r} is null, and no element of a set")
-        return key, element
+    def whole_documents(self, batches: Iterable[Batch], beside: pathlib.Path) -> Iterable[Batch]:
+        """The documents of batches that were read: an app may make one of many rows.
+
+        Args:
+            batches: all that are read.
+            beside: where a temporary file has room, unless TMPDIR names another place.
+        """
+        del beside
+        return batches
 
     def content_of(self, text: str) -> Content:
         """The text itself; for sets the array in it. InputError if there is none."""
@@ -237,9 +228,9 @@ class RecordOptions:
         """InputError for what a file lacks of keys and documents, with the names that it has."""
         key = field_paths(self.key_field, record)[0][0]
         wrong = [
-            f"no {self._named_key()}"
+            f"no {self.named_key()}"
             if name in (key, self.key_field)
-            else str(self._no_content(record, name))
+            else str(self.no_content(record, name))
             for name in lacking
         ]
         if wrong:
@@ -268,20 +259,19 @@ class RecordOptions:
             if name in fields_read or not (are_some or _INDEX_OF_PANDAS.fullmatch(name))
         ]
 
-    def _named_key(self) -> str:
-        if self.element_field:
-            return f"field {self.key_field!r}: name it with {self.option('--set-key', 'set_key=')}"
+    def named_key(self) -> str:
+        """How a message names the field of keys, and the option for another one."""
         named = f"field {self.key_field!r}: name it with {self.naming.format('key')}"
         if "field" not in self.naming:  # of a table, whose keys are wanted
             return named
         return f"{named}, or give {self.option('--auto-key', 'auto_key=True')}"
 
-    def _key(self, record: Record) -> str | None:
+    def key_in(self, record: Record) -> str | None:
         """The key of a record; None or empty if that is its place, see `document`."""
         name = self.key_field
         value = field_value(record, field_paths(name, record)[0], _MISSING)
         if value is _MISSING and not self.auto_key:
-            raise InputError(f"no {self._named_key()}")
+            raise InputError(f"no {self.named_key()}")
         # In CSV, an empty field means none.
         if self.auto_key and (value is _MISSING or (isinstance(value, str) and not value)):
             return None
@@ -295,11 +285,8 @@ class RecordOptions:
             raise InputError(f"field {name!r} is null, and a document needs a key")
         return key
 
-    def _no_content(self, record: Record, content_field: str) -> InputError:
+    def no_content(self, record: Record, content_field: str) -> InputError:
         """Why a record with these fields has no content in the wanted field."""
-        if self.element_field:
-            option = self.option("--set-item", "set_item=")
-            return InputError(f"no field {content_field!r}: name it with {option}")
         other = self.text_field if self.of_sets else self.set_field
         for path in field_paths(content_field, record):
             if reason := _why_missing(record, path, content_field):
@@ -324,7 +311,7 @@ class RecordOptions:
         if self.on_null == "keep" and all(value is None for _, value in values):
             return ([] if self.of_sets else ""), False
         if not values:
-            raise self._no_content(record, content_field)
+            raise self.no_content(record, content_field)
         if self.of_sets:
             return set_of(values[0][1], f"field {content_field!r}", self.of_sets), False
         texts, replaced = [], False

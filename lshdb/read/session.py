@@ -10,8 +10,9 @@ import copy
 import dataclasses
 import stat
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
+from lshdb import offers
 from lshdb import options as groups
 from lshdb.errors import InputError, UsageError
 from lshdb.groups import values_of
@@ -23,7 +24,6 @@ from lshdb.read import (
     inputs,
     json_rows,
     kinds,
-    long_tables,
     records,
     walking,
 )
@@ -379,12 +379,20 @@ def session_of(
         texts: Any = getattr(read, "texts", read)
         values |= {"taken": texts.extraction, "rules": files.walk, "archives": files.archives}
         values["source"] = shingling.kind == "code"
-        if sets is not None:
-            values |= long_tables.reading(sets, shingling, values)
-        reader = Session(SessionOptions(shingling.of_sets, **(values | others)), counts)
+        reader = Session(options_of(values | others, shingling, sets), counts)
     if on_failure is not None:
         reader.counts.failures.on_failure = on_failure
     return reader
+
+
+def options_of(
+    values: dict[str, Any], shingling: Shingling, sets: groups.LongTableOptions | None
+) -> SessionOptions:
+    """How rows are read, by the values of SessionOptions; those of a long table by its columns."""
+    if sets is not None and sets.set_item is not None:
+        made = offers.offered(offers.OF_OPTIONS, "set_item")
+        return cast(SessionOptions, made(sets, shingling, values))
+    return SessionOptions(shingling.of_sets, **values)
 
 
 def _starting_object(chunks: Iterable[bytes], key: str) -> Iterator[bytes]:

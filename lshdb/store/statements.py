@@ -242,17 +242,6 @@ BROKEN_REFERENCES = f"""
 UPDATE_SHINGLES = "UPDATE documents SET shingles = ?2 WHERE doc_id = ?1"
 UPDATE_CONTENT = "UPDATE documents SET content = ?2 WHERE doc_id = ?1"
 
-# Of the temporary file of long tables, whose rows each have one element of a set.
-GROUPING_TABLE = """
-CREATE TABLE elements (
-    number INTEGER PRIMARY KEY, key TEXT NOT NULL, element TEXT NOT NULL
-) STRICT
-"""
-GROUPING_ADD = "INSERT INTO elements (key, element) VALUES (?, ?)"
-GROUPING_SETS = """
-    SELECT key, json_group_array(element)
-    FROM elements GROUP BY key ORDER BY min(number)"""
-
 WRITES = (
     WRITE_SETTINGS,
     SET_ROOT,

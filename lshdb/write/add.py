@@ -18,7 +18,7 @@ from lshdb import offers
 from lshdb.model import AddReport, Failure
 from lshdb.options import AddFilesOptions, AddManyOptions, RemoveOptions
 from lshdb.progress import Progress, shown, silent
-from lshdb.read import counts, long_tables
+from lshdb.read import counts
 from lshdb.read.batch import RowPlace
 from lshdb.read.files import File
 from lshdb.read.session import session_of
@@ -183,23 +183,22 @@ def add_files(
         on_failure=options.on_failure,
         limits=store.limits,
     ).like(stored_guess=store.extracted_of, root=store.root)
-    skipped = session.counts.skipped
+    documents_of, skipped = session.options.whole_documents, session.counts.skipped
     damaged, guessed = skipped["damaged"], skipped["guessed"]
     add = _adding(options.add)
 
     def reports(job: Job) -> Iterator[AddReport]:
         """Add files in batches, and each database among them by merging it, in their order."""
         files = session.files(paths)
-        if session.options.element_field:
-            rows = session.of_files(files)
-            yield from add(job, long_tables.grouped(rows, session.options, store.real_path.parent))
-            return
-        for is_merged, of_kind in itertools.groupby(files, File.is_database):
+        # A database has no rows of a long table.
+        is_database = File.is_database if options.sets.set_item is None else lambda _: False
+        for is_merged, of_kind in itertools.groupby(files, is_database):
             if is_merged:
                 merge = offers.offered(offers.DATABASES, "documents of a database")
                 yield from merge(job, session, of_kind, options)
             else:
-                yield from add(job, session.of_files(of_kind))
+                batches = session.of_files(of_kind)
+                yield from add(job, documents_of(batches, store.real_path.parent))
 
     with session.shown(options.add.write.progress, "adding", paths) as progress:
         job = _job(store, options.add, session.counts.failures, True, progress)

@@ -37,6 +37,7 @@ def found(command: Command, *arguments: str) -> list[tuple[str, str]]:
     return [(record["query"], record["key"]) for record in records]
 
 
+@pytest.mark.app("long_tables")
 def test_each_set_of_a_long_table_is_a_query(tmp_path: Path) -> None:
     command = Command(tmp_path)
     rows = [f"{basket},{basket * 7 + item}" for item in range(20) for basket in range(3)]

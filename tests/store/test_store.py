@@ -87,7 +87,9 @@ SCANS_ON_PURPOSE = {
     # What Spark reads.
     "ALL_DOCUMENTS",
 }
-OF_APPS = [f"lshdb.apps.{app}.statements" for app in ("dedup", "passages") if is_there(app)]
+OF_APPS = [
+    f"lshdb.apps.{app}.statements" for app in ("dedup", "long_tables", "passages") if is_there(app)
+]
 STATEMENTS = {
     name: value
     for module in (statements, *map(import_module, OF_APPS))
@@ -95,7 +97,7 @@ STATEMENTS = {
     if isinstance(value, str)
 }
 STATEMENTS = {name: value for name, value in STATEMENTS.items() if re.match("[A-Z]", name)}
-SPOOL_TABLES = STATEMENTS.pop("SPOOL_TABLES", "") + STATEMENTS.pop("GROUPING_TABLE")
+SPOOL_TABLES = STATEMENTS.pop("SPOOL_TABLES", "") + STATEMENTS.pop("GROUPING_TABLE", "")
 READ_RARE_WORDS = STATEMENTS.pop("READ_RARE_WORDS", "")
 if not sqlite3.connect(":memory:").execute(statements.HAS_DBSTAT).fetchone()[0]:
     STATEMENTS.pop("TABLE_BYTES")
