@@ -51,6 +51,7 @@ COMMANDS = (
     ("add -d code.db texts", "", "added 2"),
     ("init -d sets.db --for baskets", "", "sets.db made"),
     ("add -d sets.db --set-key id --set-item text rows.jsonl", "long_tables", "added 2"),
+    ("add -d latin.db --encoding latin-1 rows.jsonl", "documents", "added 2"),
     ("init", "", "lsh.db made"),
     ("add texts", "", "added 2"),
     ("add texts --exclude none", "ignoring", "unchanged 2"),

@@ -23,8 +23,8 @@ _NAMES = "a file that ends in .csv, .jsonl, .parquet or .arrow"
 AnyWriter = TypeVar("AnyWriter", bound=sinks.Writer)
 
 
-_APP = "documents"
-MISSING = f"belongs to the app {_APP!r}, which is not installed"
+APP = "documents"
+MISSING = f"belongs to the app {APP!r}, which is not installed"
 
 
 class Reader(Protocol):
@@ -54,31 +54,24 @@ class DocumentReader(Reader, Protocol):
     options that are invalid. A session makes one, and sessions that are like it use the same.
     """
 
-    def kind_of(self, path: str, start: bytes = b"") -> str | None:
-        """How a file is read, by its name and up to `kinds.PROBE` first bytes; None for a text.
+    def in_utf8(self, source: inputs.Input) -> Iterator[bytes]:
+        """The text of a file in UTF-8, by its options or byte order mark; see Input.guessed."""
 
-        It is called for each regular file that is not one of rows.
+    def batches(
+        self, source: inputs.Input, format: str, start: bytes
+    ) -> Iterator[batch.Batch] | None:
+        """The documents of a file, or the rows of the sheet `source.file.sheet` or the first one.
+
+        Args:
+            source: a regular file that is not one of other rows.
+            format: `xlsx` for rows of a sheet, `text` for others.
+            start: up to `kinds.PROBE` first bytes.
+
+        Returns:
+            None for a text.
 
         Raises:
             inputs.Skipped: it is not read, with the reason.
-        """
-
-    def rows(self, source: inputs.Input) -> Iterator[bytes]:
-        """The rows of the sheet `source.file.sheet`, or of the first one, as lines of JSON.
-
-        Raises:
-            InputError: there are none, with the reason.
-        """
-
-    def guessed(self, data: bytes | bytearray, stored: str | None) -> tuple[str, str | None] | None:
-        """A text that is not UTF-8, in the encoding that was guessed last or is guessed now.
-
-        Args:
-            data: its bytes.
-            stored: what says how the file was read the last time.
-
-        Returns:
-            The text, and what says how it was read; None without a guess.
         """
 
     @staticmethod
@@ -210,7 +203,7 @@ def made(name: str, options: object) -> Any:
 def why_unread(kind: str) -> str:
     """Why files of a kind are not read here, as their app or a library is missing; else empty."""
     name = kinds.KINDS[kind].name
-    if not offers.is_there(_APP):
+    if not offers.is_there(APP):
         return f"{name}: {MISSING}"
     lacks = offers.offered(offers.READERS, "documents").lacks_library(kind)
     return f"{name}: needs {errors.install('documents')}" if lacks else ""

@@ -1,17 +1,13 @@
 """A file that is read: its bytes, its text in UTF-8 in chunks, or all of it as one text."""
 
-import codecs
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
 from lshdb.errors import ContentError, InputError
 from lshdb.keys import key_fault
-from lshdb.read import encodings, kinds, records
+from lshdb.read import kinds, records
 from lshdb.read.batch import Batch, Record
 from lshdb.read.counts import ReadCounts
 from lshdb.read.files import File
@@ -22,21 +18,8 @@ from lshdb.text.content import normalized
 if TYPE_CHECKING:
     import hashlib
 
-Guessed = Callable[[bytearray, str | None], tuple[str, str | None] | None]
-"""See lshdb.read.formats.DocumentReader.guessed."""
-
 _LONGEST_BOM = 4
 _BINARY_PROBE = 8192
-
-
-def encoding_of(extracted: str | None) -> str | None:
-    """The guessed encoding of a text, from the stored state of its file; None if not guessed."""
-    if not extracted:
-        return None
-    with suppress(ValueError, AttributeError):
-        encoding = json.loads(extracted).get("encoding")
-        return encoding if isinstance(encoding, str) else None
-    return None
 
 
 class Skipped(InputError):
@@ -61,9 +44,11 @@ class Input:
         options: how rows become documents.
         counts: those of the bytes that are read, and of what is special about documents.
         name: of the file, as printed.
-        text: the text in UTF-8, in chunks of the available bytes, up to about a block.
+        text: the text, in chunks of the available bytes, up to about a block; in UTF-8, or in the
+            encoding that it is in where the app for documents is missing.
         invalid_texts: how many texts so far have bytes that are not in the encoding.
-        guess: the encoding of a text that was guessed, as JSON, with the library that did.
+        guessed: the text of bytes that are not UTF-8, with what guessed the encoding; None if there
+            is no guess, or nothing that guesses.
         hasher: gets the bytes as they are read; None if no digest of them is wanted.
     """
 
@@ -74,9 +59,10 @@ class Input:
     name: str = field(init=False)
     text: Iterator[bytes] = field(init=False, repr=False)
     invalid_texts: int = field(default=0, init=False)
-    guess: str | None = field(default=None, init=False)
     hasher: "hashlib.blake2b | None" = field(default=None, init=False, repr=False)
-    _is_decoded: bool = field(default=False, init=False, repr=False)
+    guessed: "Callable[[Input, bytearray], tuple[str, str | None] | None]" = field(
+        default=lambda *_: None, init=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         self.name = printable_path(self.file.path)
@@ -134,8 +120,8 @@ class Input:
             size=text.__sizeof__() + len(key),
         )
 
-    def whole_text(self, guessed: Guessed | None = None) -> str:
-        """All of the file as one text, by a guess if it is not UTF-8.
+    def whole_text(self) -> tuple[str, str | None]:
+        """All of the file as one text, and what took it out, as in its `FileState`.
 
         Raises:
             InputError: it is binary or too large.
@@ -153,42 +139,19 @@ class Input:
         if len(data) > largest:
             raise InputError(f"larger than {largest:,} bytes, the limit: split it")
         text, is_invalid_utf8 = self.options.decoded(data)
-        if is_invalid_utf8 and not self._is_decoded and guessed:
-            stored = self.options.stored_guess(self.file.key)
-            if guess := guessed(data, stored):
-                text, self.guess = guess
-                return text
+        if is_invalid_utf8 and (guessed := self.guessed(self, data)):
+            return guessed
         self.invalid_texts += is_invalid_utf8
-        return text
+        return text, None
 
     def _chunks(self) -> Iterator[bytes]:
-        chunks = iter(self._next_block, b"")
-        start = b""
+        """The blocks of the file; the first one has all of a byte order mark."""
+        chunks, start = iter(self._next_block, b""), b""
         while len(start) < _LONGEST_BOM and (chunk := next(chunks, b"")):
             start += chunk
         if start:
-            chunks = chain((start,), chunks)
-        encoding = encodings.of_mark(start)
-        if encoding in (None, "utf-8-sig"):  # UTF-8 is not decoded
-            encoding = self.options.encoding
-        self._is_decoded = encoding is not None
-        yield from chunks if encoding is None else self._to_utf8(chunks, encoding)
-
-    def _to_utf8(self, chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-        decoder = codecs.getincrementaldecoder(encoding)()
-        for chunk in chain(chunks, (b"",)):
-            before = decoder.getstate()
-            try:
-                text = decoder.decode(chunk, not chunk)
-            except UnicodeDecodeError as error:
-                if self.options.strict:
-                    raise InputError(f"not {encoding.upper()}") from error
-                self.invalid_texts += 1
-                decoder.setstate(before)
-                decoder.errors = "replace"
-                text = decoder.decode(chunk, not chunk)
-            if text:
-                yield text.encode("utf-8", "surrogatepass")
+            yield start
+        yield from chunks
 
     def _next_block(self) -> bytes:
         """The next available bytes, at most a block; empty at the end."""

@@ -62,7 +62,7 @@ class SessionOptions(records.RecordOptions):
         source: whether HTML is a program, and not a page.
 
     Raises:
-        UsageError: an encoding, a delimiter or an escape that cannot be.
+        UsageError: a delimiter or an escape that cannot be.
     """
 
     format: groups.Format = "auto"
@@ -77,11 +77,6 @@ class SessionOptions(records.RecordOptions):
     source: bool = False
 
     def __post_init__(self) -> None:
-        if self.encoding is not None:
-            try:
-                "".encode(self.encoding)
-            except (LookupError, ValueError) as error:
-                raise UsageError(f"encoding {self.encoding!r} is not known to Python") from error
         for name, mark in (("delimiter", self.delimiter), ("escape", self.escape)):
             if mark is not None and (len(mark) != 1 or mark in '"\r\n\0'):
                 raise UsageError(f"{name} {mark!r:.50} is not one character, such as ; or |")
@@ -113,8 +108,9 @@ class Session:
         self.counts = counts or ReadCounts()
         self.files_read = FilesRead()
         self.documents: formats.DocumentReader | None = formats.made("documents", options)
-        if options.taken.convert and self.documents is None:
-            raise UsageError(f"convert {formats.MISSING}")
+        for name, value in (("convert", options.taken.convert), ("encoding", options.encoding)):
+            if value:
+                offers.check_is_there(formats.APP, name)
         self.archives: formats.Archives | None = formats.made("archives", options.limits)
 
     def like(self, **changes: Any) -> "Session":
@@ -206,6 +202,8 @@ class Session:
         try:
             with self._opened(file) as stream:
                 source = inputs.Input(stream, file, options, counts)
+                if self.documents:
+                    source.text = self.documents.in_utf8(source)
                 for batch in self._batches_of(source):
                     if source.invalid_texts:
                         batch = dataclasses.replace(
@@ -242,14 +240,14 @@ class Session:
         if (start := peek(PROBE)).startswith(_POINTER):
             raise inputs.Skipped("pointers", "a pointer of Git LFS, not its file: git lfs pull")
         format = self.options.format_of(file.path, file.sheet)
-        if format == "xlsx":
-            if self.documents is None:
-                raise inputs.Skipped("documents", formats.why_unread("xlsx"))
-            source.text = self.documents.rows(source)
-            return json_rows.read(source, "jsonl")
-        if format != "text":
+        if format not in ("text", "xlsx"):
             return formats.format_named(format).read(source, format)
-        return self._text(source, start)
+        if self.documents and (file.is_regular or format == "xlsx"):
+            return self.documents.batches(source, format, start) or self._text(source)
+        kind = "xlsx" if format == "xlsx" else kinds.kind_of(file.path)
+        if kind and not kinds.KINDS[kind].is_text:
+            raise inputs.Skipped("documents", formats.why_unread(kind))
+        return self._text(source)
 
     def may_be_several(self, paths: Sequence[str], advice: str) -> bool:
         """Whether paths may lead to several documents; not if there is one, a document as a whole.
@@ -325,28 +323,16 @@ class Session:
             format, source.text = "jsonl", _starting_object(source.text, key)
         return formats.format_named(format).read(source, format)
 
-    def _text(self, source: inputs.Input, start: bytes = b"") -> Iterator[Batch]:
-        """The batch of a text file, or one for each document in a PDF, a mailbox and the like."""
-        file, kind = source.file, None
-        if self.documents and file.is_regular:
-            kind = self.documents.kind_of(file.path, start)
-        elif (other := kinds.kind_of(file.path)) and not kinds.KINDS[other].is_text:
-            raise inputs.Skipped("documents", formats.why_unread(other))
-        if kind != "mbox" and file.status and not file.status.st_size:
-            kind = None  # an empty file of any kind is an empty text
-        if self.documents and kind and not self.options.of_sets:
-            yield from self.documents.read(source, kind)
-            return
+    def _text(self, source: inputs.Input) -> Iterator[Batch]:
+        """The batch of a text file."""
+        file = source.file
         source.hasher = hasher = files.new_hash()
         # A packed file is hashed before it is unpacked: if it changes meanwhile, this is of bytes
         # that it has no longer, and never of others than those that were read.
         is_packed = file.is_regular and compression_of(file.path) and file.member is None
         digest = self.read_digest(file) if is_packed else b""
-        text = source.whole_text(self.documents.guessed if self.documents else None)
-        if source.guess is not None:
-            guess = inputs.encoding_of(source.guess)
-            self.counts.skipped.add("guessed", file.path, f"read as {guess}, a guess")
-        yield source.document(text, digest or hasher.digest(), source.guess)
+        text, extracted = source.whole_text()
+        yield source.document(text, digest or hasher.digest(), extracted)
 
 
 def session_of(

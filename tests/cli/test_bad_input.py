@@ -122,6 +122,7 @@ def test_ids_that_give_no_key_are_dropped_and_never_decided(command: Command) ->
     assert "a lone surrogate" in command.fails("decide", "--from", "own.jsonl")
 
 
+@pytest.mark.app("documents")
 def test_what_is_not_utf8_is_replaced_and_counted_or_refused(command: Command) -> None:
     command.write("latin.txt", b"\xef\xbb\xbftexte fran\xe7ais")
     command.write("cut.txt", "a text".encode("utf-16")[:-1])
@@ -153,6 +154,7 @@ def test_what_is_not_utf8_is_replaced_and_counted_or_refused(command: Command) -
     assert queried.out == "1.000000\tidentical\tlatin.txt\n"
 
 
+@pytest.mark.app("documents")
 @pytest.mark.parametrize("encoding", ["utf-16", "cp1252"])
 def test_texts_and_rows_in_any_encoding(command: Command, encoding: str) -> None:
     text = "the caf\u00e9 on the corner"

@@ -183,6 +183,7 @@ def test_every_format_has_the_same_columns_and_rows(name: str, directory: Path) 
     assert [line.split("\t") for line in printed().splitlines()] == lines
 
 
+@pytest.mark.app("tables")
 def test_what_every_format_has_is_in_files_too(directory: Path) -> None:
     """One writer for all commands: what it does with one it does with each."""
     command = Command(directory)

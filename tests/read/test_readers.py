@@ -398,6 +398,7 @@ def test_any_bytes_give_documents_and_failures_and_no_error(
     assert reader.counts.bytes_read <= len(data)
 
 
+@pytest.mark.app("documents")
 @given(
     st.lists(st.text(st.characters(codec="utf-8"), max_size=6), max_size=6),
     st.sampled_from(["utf-16", "utf-32", "utf-16-be", "utf-7", "gb18030"]),
@@ -437,14 +438,16 @@ class Shouting:
     def __init__(self, options: SessionOptions) -> None:
         self.options = options
 
-    def kind_of(self, path: str, start: bytes = b"") -> str | None:
-        return "loud" if path.endswith(".loud") and start else None
+    def batches(self, source: Input, format: str, start: bytes) -> Iterator[Batch] | None:
+        is_loud = source.file.path.endswith(".loud") and start
+        return self.read(source) if is_loud and format == "text" else None
 
-    def guessed(self, data: bytes | bytearray, stored: str | None) -> None:
-        """No text is guessed."""
+    def in_utf8(self, source: Input) -> Iterator[bytes]:
+        return source.text
 
-    def read(self, source: Input, _kind: str) -> Iterator[Batch]:
-        for number, line in enumerate(source.whole_text().splitlines()):
+    def read(self, source: Input) -> Iterator[Batch]:
+        text, _ = source.whole_text()
+        for number, line in enumerate(text.splitlines()):
             if line.isupper():
                 yield Batch([f"{source.file.key}#<{number}>"], [line.lower()])
             else:
@@ -503,5 +506,5 @@ def test_files_of_an_app_that_is_missing_are_named(
     for path, reason in said.items():
         assert read(path) == [Failure(path, reason)]
     assert read("d/c.xlsx#a") == [Failure("d/c.xlsx#a", f"sheets: {why}")]
-    with pytest.raises(UsageError, match=f"convert {why}"):
+    with pytest.raises(UsageError, match=f"'convert' {why}"):
         read("d", taken=DocumentOptions(convert=["pdf=cat {}"]))

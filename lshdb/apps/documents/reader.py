@@ -1,22 +1,25 @@
 """The reader of documents: a batch for each in a PDF, a mailbox and the like; rows of a sheet."""
 
+import codecs
 import contextlib
 import dataclasses
 import json
 import os
 from collections.abc import Iterator
 from importlib.util import find_spec
+from itertools import chain
 from shutil import copyfileobj
 
 from lshdb.apps.documents.extracting import Extracted, Extractor
 from lshdb.apps.documents.extraction import guessing
 from lshdb.apps.documents.extraction.kinds import LIBRARIES
-from lshdb.errors import InputError
+from lshdb.errors import InputError, UsageError
 from lshdb.model import Failure
-from lshdb.read import inputs, json_rows, records
+from lshdb.read import encodings, inputs, json_rows, records
 from lshdb.read.batch import Batch, Record
 from lshdb.read.files import digest_of
 from lshdb.read.kinds import KINDS
+from lshdb.read.session import SessionOptions
 from lshdb.store.partial_files import temporary_directory
 from lshdb.store.rows import FileState
 
@@ -54,16 +57,39 @@ class DocumentReader(Extractor):
             yield _to_read_again(first)
         source.counts.bytes_read += source.size
 
-    def guessed(self, data: bytes | bytearray, stored: str | None) -> tuple[str, str | None] | None:
-        """See lshdb.read.formats.DocumentReader."""
-        if encoding := inputs.encoding_of(stored):
-            with contextlib.suppress(UnicodeDecodeError, LookupError):
-                return data.decode(encoding), stored
-        if (guess := guessing.guess(data)) is None:
-            return None
-        return guess.text, json.dumps({"by": guess.by, "encoding": guess.encoding})
+    def __init__(self, options: SessionOptions) -> None:
+        super().__init__(options)
+        if options.encoding is not None:
+            try:
+                "".encode(options.encoding)
+            except (LookupError, ValueError) as error:
+                raise UsageError(f"encoding {options.encoding!r} is not known to Python") from error
 
-    def rows(self, source: inputs.Input) -> Iterator[bytes]:
+    def in_utf8(self, source: inputs.Input) -> Iterator[bytes]:
+        """See lshdb.read.formats.DocumentReader."""
+        chunks = source.text
+        start = next(chunks, b"")
+        encoding = encodings.of_mark(start)
+        if encoding in (None, "utf-8-sig"):  # UTF-8 is not decoded
+            encoding = source.options.encoding
+        if encoding is None:
+            source.guessed = _guessed
+            yield start
+            yield from chunks
+        else:
+            yield from _to_utf8(source, chain((start,), chunks), encoding)
+
+    def batches(self, source: inputs.Input, format: str, start: bytes) -> Iterator[Batch] | None:
+        """See lshdb.read.formats.DocumentReader."""
+        if format == "xlsx":
+            source.text = self._rows(source)
+            return json_rows.read(source, "jsonl")
+        file, kind = source.file, self.kind_of(source.file.path, start)
+        if kind != "mbox" and file.status and not file.status.st_size:
+            kind = None  # an empty file of any kind is an empty text
+        return self.read(source, kind) if kind and not source.options.of_sets else None
+
+    def _rows(self, source: inputs.Input) -> Iterator[bytes]:
         """The rows of a sheet as lines of JSON, by the names in its first row.
 
         Whole numbers are integers, dates and times are texts as ISO 8601 writes them, and blank
@@ -85,6 +111,48 @@ class DocumentReader(Extractor):
             }
             is_blank = all(cell is None for cell in row)
             yield (b"" if is_blank else json_rows.json_of(record)) + b"\n"
+
+
+def _to_utf8(source: inputs.Input, chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder(encoding)()
+    for chunk in chain(chunks, (b"",)):
+        before = decoder.getstate()
+        try:
+            text = decoder.decode(chunk, not chunk)
+        except UnicodeDecodeError as error:
+            if source.options.strict:
+                raise InputError(f"not {encoding.upper()}") from error
+            source.invalid_texts += 1
+            decoder.setstate(before)
+            decoder.errors = "replace"
+            text = decoder.decode(chunk, not chunk)
+        if text:
+            yield text.encode("utf-8", "surrogatepass")
+
+
+def _guessed(source: inputs.Input, data: bytearray) -> tuple[str, str | None] | None:
+    """A text in the encoding that was guessed last or is guessed now; see Input.guessed."""
+    extracted = source.options.stored_guess(source.file.key)
+    encoding = _encoding_of(extracted)
+    try:
+        text = data.decode(encoding or "")
+    except (UnicodeDecodeError, LookupError):  # or none was guessed before
+        if (guess := guessing.guess(data)) is None:
+            return None
+        text, encoding = guess.text, guess.encoding
+        extracted = json.dumps({"by": guess.by, "encoding": encoding})
+    source.counts.skipped.add("guessed", source.file.path, f"read as {encoding}, a guess")
+    return text, extracted
+
+
+def _encoding_of(extracted: str | None) -> str | None:
+    """The guessed encoding of a text, from the stored state of its file; None if not guessed."""
+    if not extracted:
+        return None
+    with contextlib.suppress(ValueError, AttributeError):
+        encoding = json.loads(extracted).get("encoding")
+        return encoding if isinstance(encoding, str) else None
+    return None
 
 
 @contextlib.contextmanager

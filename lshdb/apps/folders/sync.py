@@ -12,6 +12,7 @@ removed, so that several may run at once.
 
 import os
 import posixpath
+import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -35,7 +36,6 @@ from lshdb.read.batch import Batch
 from lshdb.read.compression import compression_of
 from lshdb.read.counts import failure_of
 from lshdb.read.files import File
-from lshdb.read.inputs import encoding_of
 from lshdb.read.paths import (
     archive_of,
     file_of_key,
@@ -58,6 +58,8 @@ from lshdb.write.writing import delete
 
 _PER_TRANSACTION = 5_000
 """Documents moved or removed in one transaction: other writers wait less than a second."""
+_GUESSED = re.compile(r'"encoding": "(?:(?!16)[^"])*"')
+"""In the stored state of a text, the encoding that was guessed, but UTF-16."""
 _MANY = 100
 """Documents below a directory of which more than half are removed only if the caller says so."""
 
@@ -584,8 +586,7 @@ def _stored(plan: _Plan, key: str) -> list[StoredFile]:
 
 def _is_plain(extracted: str | None) -> bool:
     """Whether a file was read without a library: UTF-16 without a mark needs one, too."""
-    encoding = encoding_of(extracted)
-    return not extracted or (encoding is not None and "16" not in encoding)
+    return not extracted or _GUESSED.search(extracted) is not None
 
 
 def _exists(path: str) -> bool:
