@@ -28,8 +28,6 @@ _MAX_ROWS = 1_000
 _FIRST_ROWS = 64
 """Rows of Parquet read at once while their length is unknown."""
 _FILE_MAGIC = kinds.KINDS["arrow"].starts[0]
-_SCHEMA = b"ARROW:schema"
-"""The key of Parquet's metadata that has the schema itself."""
 _BYTES = {
     pa.string(): pa.binary(),
     pa.large_string(): pa.large_binary(),
@@ -88,21 +86,16 @@ def _opened(source: inputs.Input, format: str) -> Any:
 
 
 def _head(reader: Any) -> TableSchema:
-    """The columns, with their types and what else a file written like it needs."""
-    if not isinstance(reader, pa.parquet.ParquetFile):
-        schema = _with_distinct_names(reader.schema)
-        is_stream = isinstance(reader, pa.RecordBatchReader)
-        return TableSchema(names_of(schema), schema, replaces_dictionaries=is_stream)
-    schema, metadata = _with_distinct_names(reader.schema_arrow), reader.metadata
-    compression = "snappy"
-    if metadata.num_row_groups and metadata.num_columns:
-        name = metadata.row_group(0).column(0).compression.lower()
-        compression = "none" if name == "uncompressed" else name
-    # Also keeps what other programs put beside the schema.
-    metadata_left = dict(metadata.metadata or {})
-    metadata_left.pop(_SCHEMA, None)
-    schema = schema.with_metadata(metadata_left | (schema.metadata or {}))
-    return TableSchema(names_of(schema), schema, compression=compression)
+    """The columns, with their types."""
+    is_parquet = isinstance(reader, pa.parquet.ParquetFile)
+    schema = reader.schema_arrow if is_parquet else reader.schema
+    names = distinct_names(names_of(schema))
+    fields = [field.with_name(name) for field, name in zip(schema, names, strict=True)]
+    return TableSchema(
+        tuple(names),
+        pa.schema(fields, schema.metadata),
+        replaces_dictionaries=not isinstance(reader, pa.ipc.RecordBatchFileReader),
+    )
 
 
 def names_of(schema: pa.Schema) -> tuple[str, ...]:
@@ -111,12 +104,6 @@ def names_of(schema: pa.Schema) -> tuple[str, ...]:
         return tuple(schema.names)
     except UnicodeDecodeError as error:
         raise InputError("the names of the columns are not UTF-8") from error
-
-
-def _with_distinct_names(schema: pa.Schema) -> pa.Schema:
-    names = distinct_names(names_of(schema))
-    fields = [field.with_name(name) for field, name in zip(schema, names, strict=True)]
-    return pa.schema(fields, schema.metadata)
 
 
 def named(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:

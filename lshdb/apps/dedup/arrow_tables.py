@@ -30,6 +30,8 @@ from lshdb.text.arrays import Mask
 _UTC_NAMES = {"+00:00": "UTC", "Z": "UTC", "Etc/UTC": "UTC"}
 """Other names of the zone UTC."""
 _TEXTS = (pa.string(), pa.large_string(), pa.string_view())
+_SCHEMA = b"ARROW:schema"
+"""The key of Parquet's metadata that has the schema itself."""
 _SIZES = re.compile(r"\b(u?int|decimal|time)\d+|\[[mun]?s\b|\(\d+, -?\d+\)")
 """In the name of a type: how large or exact its values are."""
 
@@ -58,6 +60,18 @@ def with_values_at(batch: pa.RecordBatch, field: str, texts: Mapping[int, str]) 
         values[row] = text
     changed = pa.array(values, plain(old).type).cast(old.type)
     return batch.set_column(index, batch.schema[index], changed)
+
+
+def head_of_parquet(head: TableSchema, path: str) -> TableSchema:
+    """The head of a file, with its compression and what other programs put beside the schema."""
+    metadata = pa.parquet.read_metadata(path)
+    beside = {name: text for name, text in (metadata.metadata or {}).items() if name != _SCHEMA}
+    schema = head.schema.with_metadata(beside | (head.schema.metadata or {}))
+    if not (metadata.num_row_groups and metadata.num_columns):
+        return replace(head, schema=schema)
+    name = metadata.row_group(0).column(0).compression.lower()
+    compression = "none" if name == "uncompressed" else name
+    return replace(head, schema=schema, compression=compression)
 
 
 def writable(head: TableSchema, format: str) -> TableSchema:

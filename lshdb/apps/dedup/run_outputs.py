@@ -181,10 +181,16 @@ def head(session: Session, path: str) -> TableSchema | None:
     if session.options.format_of(path) == "xlsx":
         return None  # to read it takes as long as all of it, and says what it lacks
     apart = session.apart(whole=True, only_rows=True)
-    with contextlib.closing(apart.file(apart.resolved(path))) as batches:
+    file = apart.resolved(path)
+    with contextlib.closing(apart.file(file)) as batches:
         batch = next(batches, Batch())
     if batch.origin is not None:
-        return batch.origin.schema
+        schema = batch.origin.schema
+        if schema is None or session.options.format_of(path) != "parquet":
+            return schema
+        from lshdb.apps.dedup.arrow_tables import head_of_parquet
+
+        return head_of_parquet(schema, file.place)
     for _, failure in batch.failures:
         raise errors.InputError(f"{failure.where}: {failure.reason}")
     return None
