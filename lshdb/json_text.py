@@ -15,7 +15,7 @@ import orjson
 MAX_DEPTH = 200
 """Levels of arrays and objects in all JSON that is read and written: every parser, encoder and
 recursive function takes that many (orjson writes 254, SQLite's JSON functions end at 1,000)."""
-_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 _LONGEST_PLAIN = 100
 """Digits before or after the point of a decimal that is written without an exponent."""
 _DIGITS = bytes(byte if byte in b".0123456789" else 32 for byte in range(256))
@@ -25,7 +25,7 @@ _LARGEST = 1 << 63
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
 _EXACT = frozenset((str, int, bool, NoneType))
 _PLAIN = _EXACT - {int}
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _ESCAPES = re.compile(
     rb"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)"
 )
@@ -110,15 +110,6 @@ def encode(value: object, *, numbers: bool = False) -> bytes:
     return data
 
 
-def text_of(value: object) -> str:
-    """A value as a text: the one that JSON has for it, else JSON itself, or Python's."""
-    try:
-        text = encode(value).decode()
-    except (ArithmeticError, RecursionError, TypeError, ValueError):
-        return str(value)
-    return str(orjson.loads(text)) if text.startswith('"') else text
-
-
 def repaired(text: str) -> bytes:
     """JSON in UTF-8 with U+FFFD for lone surrogates, escaped or not; all else is unchanged."""
     data = without_surrogates(text).encode()
@@ -134,7 +125,7 @@ def without_surrogates(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return "".join(_REPLACEMENT if "\ud800" <= c <= "\udfff" else c for c in text)
+        return "".join(REPLACEMENT if "\ud800" <= c <= "\udfff" else c for c in text)
     return text
 
 
@@ -200,7 +191,7 @@ def check_depth(value: object, levels: int = MAX_DEPTH) -> None:
     elif not isinstance(value, list | tuple):
         return
     if not levels:
-        raise RecursionError(_TOO_DEEP)
+        raise RecursionError(TOO_DEEP)
     for element in value:
         check_depth(element, levels - 1)
 

@@ -5,7 +5,7 @@ pyarrow, the extra `arrow`.
 """
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 import numpy as np
@@ -48,8 +48,7 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
     Raises:
         InputError: a file without the columns that are needed, or damaged, or of another format.
     """
-    unreadable = f"not {kinds.KINDS[format].name}, or damaged"
-    with _readable(unreadable), _opened(source, format) as reader:
+    with readable(f"not {kinds.KINDS[format].name}, or damaged"), _opened(source, format) as reader:
         head = _head(reader)
         columns = source.options.wanted_columns(head.columns)
         if source.options.whole:
@@ -61,11 +60,11 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
         elif isinstance(reader, pa.ipc.RecordBatchFileReader):
             batches = map(reader.get_batch, range(reader.num_record_batches))
         yield from document_batches(
-            named(_counted(batches, source), head.columns),
+            _counted(batches, source),
             source.name,
             source.options,
             head=head if source.options.whole else None,
-            unreadable=unreadable,
+            in_file=True,
         )
 
 
@@ -106,12 +105,6 @@ def names_of(schema: pa.Schema) -> tuple[str, ...]:
         raise InputError("the names of the columns are not UTF-8") from error
 
 
-def named(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The batches, with these names if they have all columns."""
-    for batch in batches:
-        yield batch if batch.num_columns < len(names) else batch.rename_columns([*names])
-
-
 def _counted(batches: Iterable[pa.RecordBatch], source: inputs.Input) -> Iterator[pa.RecordBatch]:
     """The batches; says how much of their file is read."""
     read = 0
@@ -145,7 +138,7 @@ def _of_parquet(
 
 
 @contextlib.contextmanager
-def _readable(unreadable: str) -> Iterator[None]:
+def readable(unreadable: str) -> Iterator[None]:
     """Raise InputError, with a message that begins with `unreadable`, for Arrow's own errors."""
     try:
         yield
@@ -161,7 +154,7 @@ def document_batches(
     options: RecordOptions,
     *,
     head: TableSchema | None = None,
-    unreadable: str = "",
+    in_file: bool = False,
 ) -> Iterator[Batch]:
     """The documents of record batches, whose rows are numbered from 1.
 
@@ -171,43 +164,43 @@ def document_batches(
         name: of the file or table, as printed.
         options: how rows become documents.
         head: of the table, if rows are wanted with all of their columns.
-        unreadable: of a file, begins the message if a batch cannot be read.
+        in_file: whether they are from a file.
 
     Raises:
-        InputError: a batch lacks a column that is wanted, or it cannot be read.
+        InputError: a batch lacks a column that is wanted.
+        pa.ArrowException, OSError, UnicodeDecodeError: a batch cannot be read.
     """
-    number = 1
-    with _readable(unreadable or "the table cannot be read"):
-        for table_batch in batches:
-            batch = table_batch.select(options.wanted_columns(names_of(table_batch.schema)))
-            for column in (batch if head is None else table_batch).columns:
-                column.validate()
-                # Bad UTF-8 costs its row, later; some encodings have no such view.
-                with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                    kind = with_values(column.type, lambda kind: _BYTES.get(kind, kind))
-                    column = column.view(kind)
-                column.validate(full=True)
-            rows_done = 0
-            for part in _cut(batch, options.limits.largest_row):
-                size, rows = part.nbytes, None
-                if head is not None:
-                    rows = table_batch.slice(rows_done, part.num_rows)
-                    size += bytes_of(rows)
-                numbers = range(number + rows_done, number + rows_done + part.num_rows)
-                origin = Origin(name, numbers, in_file=bool(unreadable), schema=head)
-                documents = Collector(options, origin)
-                if part.num_rows == 1 and part.nbytes > options.limits.largest_row:
-                    documents.fail(0, longer_than(options.limits.largest_row))
-                elif not options.only_rows:
-                    in_types = batch.slice(rows_done, part.num_rows)
-                    documents.order_values = _categories(in_types, options.order_field)
-                    records, bad = records_of(part)
-                    for index, record in enumerate(records):
-                        documents.note_texts(record)
-                        documents.take(index, record, is_invalid_utf8=index in bad)
-                yield documents.batch(size, rows)
-                rows_done += part.num_rows
-            number += rows_done
+    number, largest = 1, options.limits.largest_row
+    for given in batches:
+        names = distinct_names(names_of(given.schema))
+        table_batch = given.rename_columns(names)
+        batch = table_batch.select(options.wanted_columns(names))
+        for column in (batch if head is None else table_batch).columns:
+            column.validate()
+            # Bad UTF-8 costs its row, later; some encodings have no such view.
+            with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                kind = with_values(column.type, lambda kind: _BYTES.get(kind, kind))
+                column = column.view(kind)
+            column.validate(full=True)
+        first = number
+        for part in _cut(batch, largest):
+            numbers, offset = range(number, number + part.num_rows), number - first
+            number = numbers.stop
+            size, rows = part.nbytes, None
+            if head is not None:
+                rows = table_batch.slice(offset, part.num_rows)
+                size += bytes_of(rows)
+            documents = Collector(options, Origin(name, numbers, in_file=in_file, schema=head))
+            if part.num_rows == 1 and part.nbytes > largest:
+                documents.fail(0, longer_than(largest))
+            elif not options.only_rows:
+                in_types = batch.slice(offset, part.num_rows)
+                documents.order_values = _categories(in_types, options.order_field)
+                records, bad = records_of(part)
+                for index, record in enumerate(records):
+                    documents.note_texts(record)
+                    documents.take(index, record, is_invalid_utf8=index in bad)
+            yield documents.batch(size, rows)
 
 
 def decoded(column: pa.Array) -> pa.Array:

@@ -161,9 +161,7 @@ class Batch:
             metadata if any(metadata) else (),
             states=[*flat(batch.states for batch in batches)],
             failures=[*flat(batch.failures for batch in batches)],
-            unread=[*flat(batch.unread for batch in batches)],
             replaced=sum(batch.replaced for batch in batches),
-            unkeyed=sum(batch.unkeyed for batch in batches),
             size=sum(batch.size for batch in batches),
             wheres=[*flat(batch.where() for batch in batches)],
         )

@@ -19,7 +19,7 @@ from typing import Any, Self, cast
 
 from lshdb.errors import InputError
 from lshdb.formatting import counted
-from lshdb.json_text import without_surrogates
+from lshdb.json_text import REPLACEMENT, without_surrogates
 from lshdb.limits import OBJECT_BYTES
 from lshdb.read import batch, inputs, json_rows, paths, records, sinks
 
@@ -259,7 +259,7 @@ class _Lines:
         self.bytes_taken += len(line)
         self.record += line
         text = _text_of(line)
-        self.is_invalid_utf8 |= records.REPLACEMENT in text
+        self.is_invalid_utf8 |= REPLACEMENT in text
         return text.removeprefix("\ufeff") if self.number == 2 else text
 
 

@@ -27,35 +27,18 @@ APP = "documents"
 MISSING = f"belongs to the app {APP!r}, which is not installed"
 
 
-class Reader(Protocol):
-    """Reads files of some kinds.
-
-    All is called in the process and thread that reads, before documents are signed, outside of any
-    transaction, for one file after the other. What also writes rows is a `RowFormat`.
-    """
-
-    def read(self, source: inputs.Input, kind: str) -> Iterator[batch.Batch]:
-        """The documents of an open file of a kind in `lshdb.read.kinds.KINDS`.
-
-        A file that is one document has its own key; of several each has `KEY#NAME` (see
-        paths.file_of_key) or, of rows, what they say, and those that cannot be read are
-        failures of a batch. A batch of a file that is a document has its state, with a digest of
-        bytes that were read.
-
-        Raises:
-            InputError: there are no documents, or no more, with the reason.
-        """
-
-
-class DocumentReader(Reader, Protocol):
+class DocumentReader(Protocol):
     """Reads documents such as PDF and mail, and the rows of spreadsheets.
 
     `lshdb.offers.READERS` names a class, which is made of session.SessionOptions: UsageError for
     options that are invalid. A session makes one, and sessions that are like it use the same.
+
+    All is called in the process and thread that reads, before documents are signed, outside of any
+    transaction, for one file after the other.
     """
 
-    def in_utf8(self, source: inputs.Input) -> Iterator[bytes]:
-        """The text of a file in UTF-8, by its options or byte order mark; see Input.guessed."""
+    def in_utf8(self, source: inputs.Input, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """The chunks of a file in UTF-8, by its options or byte order mark; see Input.guessed."""
 
     def batches(
         self, source: inputs.Input, format: str, start: bytes
@@ -68,10 +51,14 @@ class DocumentReader(Reader, Protocol):
             start: up to `kinds.PROBE` first bytes.
 
         Returns:
-            None for a text.
+            None for a text. A file that is one document has its own key; of several each has
+            `KEY#NAME` (see paths.file_of_key), and those that cannot be read are failures of a
+            batch. A batch of a file that is a document has its state, with a digest of bytes that
+            were read.
 
         Raises:
             inputs.Skipped: it is not read, with the reason.
+            InputError: there are no documents, or no more, with the reason.
         """
 
     @staticmethod
@@ -100,12 +87,21 @@ class Archives(Protocol):
         """As the class walking.Walk, of a directory or an archive, and of the archives in it."""
 
 
-class RowFormat(Reader, Protocol):
-    """Reads and writes files of rows.
+class RowFormat(Protocol):
+    """Reads and writes files of rows; in the process and thread that reads, as a `DocumentReader`.
 
     Batches take a megabyte or one row. If rows are wanted as they were read, the first batch of a
     table has its head and no rows.
     """
+
+    def read(self, source: inputs.Input, kind: str) -> Iterator[batch.Batch]:
+        """The documents of an open file of a kind in `lshdb.read.kinds.KINDS`.
+
+        Rows that cannot be read are failures of a batch.
+
+        Raises:
+            InputError: there are no documents, or no more, with the reason.
+        """
 
     def sink(self, target: sinks.Target, head: batch.TableSchema | None) -> sinks.Sink:
         """A writer of rows with the columns of a head; None for JSON with any."""

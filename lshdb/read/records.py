@@ -23,8 +23,6 @@ from lshdb.text.shingling import Content, OfSets
 
 BOM = b"\xef\xbb\xbf"
 
-_TOO_DEEP = f"nested deeper than {json_text.MAX_DEPTH} levels"
-REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 _LARGE_INTEGER = 1 << 64
 _NAMES_SHOWN = 10
 _INDEX_OF_PANDAS = re.compile(r"__index_level_\d+__")
@@ -396,7 +394,8 @@ class Collector:
             record = with_partition(record, self._partition)
         try:
             key, content, metadata, replaced = options.document(record)
-            if is_invalid_utf8 and key and REPLACEMENT in key:  # another one may have it, too
+            # The key of another record may have U+FFFD for other bytes there.
+            if is_invalid_utf8 and key and json_text.REPLACEMENT in key:
                 if not options.any_id:
                     raise InputError(
                         f"field {options.key_field!r} has a lone surrogate or bytes that are not "
@@ -575,7 +574,7 @@ def json_reason(error: ValueError | RecursionError) -> str:
         end = len(error.doc) - error.doc.endswith("\n")
         return f"{reason} at character {min(error.pos, end) + 1}"
     if isinstance(error, RecursionError):
-        return _TOO_DEEP
+        return json_text.TOO_DEEP
     return "a number with too many digits"
 
 

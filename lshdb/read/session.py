@@ -203,7 +203,7 @@ class Session:
             with self._opened(file) as stream:
                 source = inputs.Input(stream, file, options, counts)
                 if self.documents:
-                    source.text = self.documents.in_utf8(source)
+                    source.text = self.documents.in_utf8(source, source.text)
                 for batch in self._batches_of(source):
                     if source.invalid_texts:
                         batch = dataclasses.replace(

@@ -442,8 +442,8 @@ class Shouting:
         is_loud = source.file.path.endswith(".loud") and start
         return self.read(source) if is_loud and format == "text" else None
 
-    def in_utf8(self, source: Input) -> Iterator[bytes]:
-        return source.text
+    def in_utf8(self, _source: Input, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        return chunks
 
     def read(self, source: Input) -> Iterator[Batch]:
         text, _ = source.whole_text()

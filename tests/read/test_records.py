@@ -36,9 +36,9 @@ def items_of(
 ) -> Iterator[Document | Failure]:
     """What is read from a file of records, or as `Database.add_table` reads a table."""
     if source == "table":
-        from lshdb.apps.tables.tables import documents_of_arrow
+        from lshdb.apps.tables.tables import documents_of_table
 
-        for batch in documents_of_arrow([table_of(records)], "table", reader.options):
+        for batch in documents_of_table([table_of(records)], "table", reader.options):
             yield from batch.items()
     else:
         yield from from_file(source, as_file(source, records, 2), reader, directory)

@@ -15,7 +15,6 @@ from typing import Any
 
 from lshdb import errors, json_text
 from lshdb.apps.dedup.rows import ArrowRows, Rows, rows_of
-from lshdb.columns import Columns
 from lshdb.read import csv_rows, formats, json_rows, records, sinks
 from lshdb.read.batch import Origin, Record, TableSchema
 
@@ -41,12 +40,16 @@ class RowSink:
 
     def _begin(self, head: TableSchema | None) -> None:
         """Write the beginning of the format."""
-        if head is not None and formats.KIND[self._target.format] == "arrow_rows":
+        format = self._target.format
+        if head is not None and formats.KIND[format] == "arrow_rows":
             from lshdb.apps.dedup.arrow_tables import writable
+            from lshdb.apps.tables.arrow_files import ArrowSink
 
-            head = writable(head, self._target.format)
+            head = writable(head, format)
+            self._sink = ArrowSink(self._target, head)
+        else:
+            self._sink = formats.format_named(format).sink(self._target, head)
         self._head = head
-        self._sink = _sink_of(self._target, head)
 
     def write(self, origin: Origin, indices: Sequence[int]) -> None:
         """Write rows as they were read, by their indices, ascending.
@@ -80,6 +83,10 @@ class RowSink:
             self._sink.put_batches([fitted(rows.batch_of(indices), self._head.schema)])
             return
         self._sink.put([*map(record.get, columns)] for record in self._records(rows, indices))
+
+    def put(self, rows: sinks.RowValues) -> None:
+        """Write rows of a value for each column of the head."""
+        self._sink.put(rows)
 
     def _records(self, rows: Rows, indices: Sequence[int]) -> Sequence[Record]:
         """Rows as values; notes the columns for whose values the format has texts."""
@@ -157,28 +164,6 @@ class _Spooled:
 
     def abandon(self) -> None:
         """Write nothing."""
-
-
-def _sink_of(target: sinks.Target, head: TableSchema | None) -> sinks.Sink:
-    """The writer of values in a format; None for JSON with any columns."""
-    if formats.KIND[target.format] == "arrow_rows":
-        from lshdb.apps.tables.arrow_files import ArrowSink
-
-        assert head is not None
-        return ArrowSink(target, head)
-    return formats.format_named(target.format).sink(target, head)
-
-
-@contextlib.contextmanager
-def opened_table(target: sinks.Target, columns: Columns) -> Iterator[sinks.Sink]:
-    """The writer of a table of results; the end of the format is written at the end."""
-    schema = None
-    if formats.KIND[target.format] == "arrow_rows":
-        from lshdb.apps.tables.arrow_files import schema_of
-
-        schema = schema_of(columns)
-    with formats.completed(_sink_of(target, TableSchema(tuple(columns), schema))) as rows:
-        yield rows
 
 
 @contextlib.contextmanager

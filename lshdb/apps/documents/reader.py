@@ -65,9 +65,8 @@ class DocumentReader(Extractor):
             except (LookupError, ValueError) as error:
                 raise UsageError(f"encoding {options.encoding!r} is not known to Python") from error
 
-    def in_utf8(self, source: inputs.Input) -> Iterator[bytes]:
+    def in_utf8(self, source: inputs.Input, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """See lshdb.read.formats.DocumentReader."""
-        chunks = source.text
         start = next(chunks, b"")
         encoding = encodings.of_mark(start)
         if encoding in (None, "utf-8-sig"):  # UTF-8 is not decoded

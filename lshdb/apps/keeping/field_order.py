@@ -130,7 +130,7 @@ def _comparable(value: object) -> tuple[Kind, bytes] | None:
     if isinstance(value, bool):
         return "boolean", _sortable(Decimal(value))
     if not isinstance(value, int | float | Decimal):
-        text = json_text.text_of(value).strip()
+        text = _text_of(value).strip()
         if not text or type(value).__name__ in MISSING or text == "null" != value:
             return None
         if not _NUMBER.fullmatch(text):
@@ -138,6 +138,15 @@ def _comparable(value: object) -> tuple[Kind, bytes] | None:
         value = text
     number = Decimal(value)
     return None if number.is_nan() else ("number", _sortable(number))
+
+
+def _text_of(value: object) -> str:
+    """A value as a text: the one that JSON has for it, else JSON itself, or Python's."""
+    try:
+        text = json_text.dumps(value)
+    except (ArithmeticError, RecursionError, TypeError, ValueError):
+        return str(value)
+    return str(json_text.loads(text.encode())) if text.startswith('"') else text
 
 
 def _moment(text: str) -> tuple[Kind, bytes] | None:
@@ -177,5 +186,5 @@ def _sortable(number: Decimal) -> bytes:
 
 
 def _shown(value: object) -> str:
-    text = json_text.text_of(value)
+    text = _text_of(value)
     return f"{text!r}" if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."

@@ -44,11 +44,6 @@ def documents_of_table(table: Any, name: str, options: RecordOptions) -> Iterato
             table = table.select_columns(options.wanted_columns(table.column_names))
         # Iterating over a dataset itself makes Python objects, row by row.
         table = table.with_format("arrow").iter(_BATCH)
-    return documents_of_arrow(table, name, options)
-
-
-def documents_of_arrow(table: Any, name: str, options: RecordOptions) -> Iterator[Batch]:
-    """The documents of a table with an interface of Arrow, or of an iterable of such tables."""
     formats.arrow()
     from lshdb.read import arrow_rows
 
@@ -57,11 +52,14 @@ def documents_of_arrow(table: Any, name: str, options: RecordOptions) -> Iterato
     def batches() -> Iterator[Any]:
         for part in [table] if is_table or not isinstance(table, Iterable) else table:
             reader = table_reader(part)
-            names = distinct_names(arrow_rows.names_of(reader.schema))
-            options.check_columns(names)
-            yield from arrow_rows.named(reader, names)
+            options.check_columns(distinct_names(arrow_rows.names_of(reader.schema)))
+            yield from reader
 
-    return arrow_rows.document_batches(batches(), name, options)
+    def documents() -> Iterator[Batch]:
+        with arrow_rows.readable("the table cannot be read"):
+            yield from arrow_rows.document_batches(batches(), name, options)
+
+    return documents()
 
 
 def table_reader(table: Any) -> Any:

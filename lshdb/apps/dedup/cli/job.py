@@ -24,6 +24,7 @@ from lshdb.apps.dedup import (
 )
 from lshdb.apps.dedup.options import DedupOptions, DedupOutputs, RowsOptions
 from lshdb.apps.dedup.references import outermost, reference_of_text
+from lshdb.apps.dedup.rows import head_with
 from lshdb.apps.dedup.run import Run, reads_twice, references_checked
 from lshdb.apps.dedup.versions import is_key_of
 from lshdb.apps.merging.merging import rebased
@@ -34,7 +35,8 @@ from lshdb.groups import replaced, values_of
 from lshdb.maintain.resolve import OF_INDEX, resolve
 from lshdb.model import AddReport
 from lshdb.options import SettingsOptions, WritingOptions
-from lshdb.read import proof, sinks
+from lshdb.read import formats, proof, sinks
+from lshdb.read.batch import TableSchema
 from lshdb.read.counts import ReadCounts
 from lshdb.read.files import have_one_file, resolved
 from lshdb.read.outputs import STDOUT, Output, is_stdout, is_stream
@@ -397,9 +399,11 @@ class DedupJob:
     def _list(self, path: str) -> Iterator[sinks.Sink]:
         """The list of dropped rows; UsageError for its format."""
         format = input_tables.checked_format(path, "jsonl")
+        schema = formats.arrow().schema([]) if formats.KIND[format] == "arrow_rows" else None
+        head = head_with(TableSchema((), schema), self.columns)
         with self._output(path) as output:
             target = sinks.Target(output, format, path == STDOUT)
-            with row_sinks.opened_table(target, self.columns) as rows:
+            with formats.completed(row_sinks.RowSink(target, head)) as rows:
                 yield rows
 
     def _count(self, rows: deciding.DecidedBatch) -> _Lines:
