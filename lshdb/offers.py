@@ -25,7 +25,7 @@ class Command(NamedTuple):
 
 NEEDS = {
     "compare": {"passages", "programs"},
-    "dedup": {"keeping", "merging", "passages", "review", "signatures", "tables"},
+    "dedup": {"keeping", "merging", "passages", "review", "signatures", "tab_quotes", "tables"},
     "folders": {"compare", "ignoring", "passages", "programs", "review"},
     "frames": {"dedup", "tables"},
     "gate": {"folders", "ignoring", "passages", "programs"},
@@ -127,6 +127,7 @@ SKETCHES = {"minhash": "lshdb.apps.signatures.textbook:MinHashSketch"}
 READERS = {
     "documents": "lshdb.apps.documents.reader:DocumentReader",
     "archives": "lshdb.apps.documents.archives:Archives",
+    "tab_quotes": "lshdb.apps.tab_quotes.tab_fields:TabQuotes",
 }
 """The readers of files that the core does not read: see lshdb.read.formats."""
 METHODS = {
@@ -242,9 +243,7 @@ TABLES = {
 }
 """The parts that a file has whole or not at all, and the app of each. Its folder has the tables in
 NAME.sql, and in `statements` WRITES, by name the texts that write to them (lshdb.store.schema)."""
-WRITERS = dict.fromkeys(
-    ("parquet", "arrow", "arrows"), "lshdb.apps.tables.arrow_files:write_table"
-)
+WRITERS = dict.fromkeys(("parquet", "arrow", "arrows"), "lshdb.apps.tables.arrow_files:write_table")
 """What writes results to files that the core does not write, by the format."""
 SEARCHES = {
     "distinguish": "lshdb.apps.numbers.numbers:same_numbers",

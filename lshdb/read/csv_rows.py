@@ -5,18 +5,19 @@ newlines and doubled quotes. The first record names the columns; if it has semic
 comma, these delimit the fields of CSV. A line before it may name the delimiter, as Excel writes it:
 sep=;
 
-Fields between tabs are written by the rules of CSV, and as they are: a quote at the beginning of a
-field quotes it only if the field ends with a quote, see `_tab_fields` and `_joined`.
+Fields between tabs are written by the rules of CSV, and as they are: what quotes mean there, the
+app tab_quotes says.
 """
 
 import csv
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import cached_property
 from types import NoneType
 from typing import Any, Self, cast
 
+from lshdb import offers
 from lshdb.errors import InputError
 from lshdb.formatting import counted
 from lshdb.json_text import REPLACEMENT, without_surrogates
@@ -29,14 +30,6 @@ _OTHER_DELIMITERS = ";\t"
 _NAMED = re.compile(rb'(?:\xef\xbb\xbf)?"?sep=(.)"?[\r\n]*', re.IGNORECASE)
 """A line that names the delimiter."""
 _QUOTED = re.compile(rb'"[^"]*"?')
-_TAB_FIELD = re.compile(r'(?:^|\t)(?:"((?:[^"]++|"")*+)"(?=\t|\Z)|([^\t]*+))')
-"""A field between tabs: what is in its quotes, or the field as it is."""
-_OPEN_FIELD = re.compile(r'(?:^|\t)(?:"(?:[^"]++|"")*+"(?=\t|\Z)|("(?:[^"]++|"")*+\Z)|[^\t]*+)')
-"""A field between tabs; the group is not empty if it has a first quote, and no last one."""
-_END_OF_FIELD = re.compile(r'(?:[^"]++|"")*+(?:\Z|("(?=\t|\r?\n?\Z)))')
-"""A line that begins in quotes, up to their end or its own."""
-_JOINED = 1_000
-"""Lines of a row between tabs; and lines that say whether a file is by the rules of CSV."""
 _LONGEST_FIELD = (1 << 31) - 1
 """Disables the limit of the module csv."""
 _PLAIN = frozenset((int, float, NoneType))
@@ -51,7 +44,7 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
             lines that is too long, which may have no end.
     """
     options = source.options
-    lines = _Lines(source, format)
+    lines = Lines(source, format)
     schema = _heading(lines)
     if options.whole:
         yield batch.Batch(origin=batch.Origin(source.name, (), schema=schema))
@@ -93,7 +86,7 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
 
 
 def _row(
-    reader: Iterator[list[str]], lines: "_Lines", schema: batch.TableSchema
+    reader: Iterator[list[str]], lines: "Lines", schema: batch.TableSchema
 ) -> list[str] | str | None:
     """The fields of the next record, why it cannot be read, or None for a blank one."""
     lines.begin_record()
@@ -112,7 +105,7 @@ def _row(
     return row if len(row) > 1 or (row and row[0].strip()) else None
 
 
-def _without_first_line(lines: "_Lines", schema: batch.TableSchema) -> str:
+def _without_first_line(lines: "Lines", schema: batch.TableSchema) -> str:
     """Give the lines after a quote that never closes back if they are rows; else say their count.
 
     They are rows if each has the header's number of fields. Lines of a text that is cut off have
@@ -120,7 +113,7 @@ def _without_first_line(lines: "_Lines", schema: batch.TableSchema) -> str:
     """
     others = json_rows.lines_in(bytes(lines.record))[1:]
     try:
-        rows = csv.reader(map(_text_of, others), **_dialect(schema))
+        rows = csv.reader(map(_text_of, others), **dialect_of(schema))
         if all(len(row) == len(schema.columns) or not any(row) for row in rows):
             lines.give_back()
             return ""
@@ -129,7 +122,7 @@ def _without_first_line(lines: "_Lines", schema: batch.TableSchema) -> str:
     return f"; {counted(len(others), 'line after it was', 'lines after it were')} not read"
 
 
-def _heading(lines: "_Lines") -> batch.TableSchema:
+def _heading(lines: "Lines") -> batch.TableSchema:
     options = lines.source.options
     csv.field_size_limit(_LONGEST_FIELD)  # for the whole process, as the module has it
     chosen_delimiter, before = options.delimiter, b""
@@ -182,7 +175,7 @@ class _TooLong(InputError):
 
 
 @dataclass(eq=False)
-class _Lines:
+class Lines:
     """An iterator over the lines of a text.
 
     Attributes:
@@ -194,9 +187,6 @@ class _Lines:
         bytes_taken: of lines so far.
         record: the lines taken since it began, as they are in the file.
         is_invalid_utf8: whether there were bytes that are not UTF-8; they become U+FFFD.
-        tried: lines before this number are not joined with the next ones, see `_joined`.
-        is_csv: whether the file is by the rules of CSV, although tabs delimit its fields; None if
-            there was no quote.
         largest: bytes of a line, and of a record.
     """
 
@@ -208,11 +198,14 @@ class _Lines:
         self.waiting: list[bytes | None] = []
         self.bytes_taken = 0
         self.is_invalid_utf8 = False
-        self.tried = 0
-        self.is_csv: bool | None = None
         self.largest = self.source.options.limits.largest_row
         self._blocks = json_rows.line_blocks(_with_newlines(self.source.text), self.largest)
         self.begin_record()
+
+    @cached_property
+    def tab_quotes(self) -> Any:
+        """What reads a line with quotes and further ones, if tabs delimit fields."""
+        return offers.offered(offers.READERS, "tab_quotes")(self)
 
     def begin_record(self) -> None:
         """Begin a record, whose length is limited, at the next line."""
@@ -229,13 +222,6 @@ class _Lines:
         if not self.waiting and (block := next(self._blocks, b"")) != b"":
             self.waiting += [None] if block is None else reversed(json_rows.lines_in(block))
         return bool(self.waiting)
-
-    def further(self) -> Iterator[str]:
-        """Take further lines of the record, as many as it may have bytes."""
-        while self.read() and (line := self.waiting[-1]) is not None:
-            if len(self.record) + len(line) > self.largest:
-                break
-            yield next(self)
 
     def give_back(self) -> None:
         """Make the first line of the record all of it; the others are read again."""
@@ -276,14 +262,22 @@ def _text_of(line: bytes) -> str:
     return line.decode("utf-8", "replace")
 
 
-def _reader(lines: "_Lines", schema: batch.TableSchema) -> Iterator[list[str]]:
+def _reader(lines: Lines, schema: batch.TableSchema) -> Iterator[list[str]]:
     if schema.quoting == "tab":
-        count = len(schema.columns)
-        return (_joined(line, lines, count) or _tab_fields(line, count) for line in lines)
-    return csv.reader(lines, strict=True, **_dialect(schema))
+        return _between_tabs(lines, len(schema.columns))
+    return csv.reader(lines, strict=True, **dialect_of(schema))
 
 
-def _dialect(schema: batch.TableSchema) -> dict[str, Any]:
+def _between_tabs(lines: Lines, count: int) -> Iterator[list[str]]:
+    """The fields of rows between tabs; `count` is the header's, 0 for the header itself."""
+    for line in lines:
+        if '"' in line:
+            yield lines.tab_quotes.fields(line, count)
+        else:
+            yield line.removesuffix("\n").removesuffix("\r").split("\t")
+
+
+def dialect_of(schema: batch.TableSchema) -> dict[str, Any]:
     """The arguments of the module csv."""
     is_quoted = schema.quoting != "none"
     return {
@@ -292,95 +286,6 @@ def _dialect(schema: batch.TableSchema) -> dict[str, Any]:
         "quotechar": '"' if is_quoted else None,
         "quoting": csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE,
     }
-
-
-def _tab_fields(text: str, count: int) -> list[str]:
-    r"""The fields of a row between tabs.
-
-    A field that begins with a quote is quoted if the next quote that is not doubled is followed by
-    a tab or the end; else the quote is data. Tabs in quotes are data if the row has this number of
-    fields then, and not if it has it otherwise.
-
-    >>> _tab_fields('a\t"b ""c"" d"\t"e" f\t"g\n', 4)
-    ['a', 'b "c" d', '"e" f', '"g']
-    """
-    text = text.removesuffix("\n").removesuffix("\r")
-    parts = text.split("\t")
-    if '"' not in text:
-        return parts
-    fields = [quoted.replace('""', '"') or plain for quoted, plain in _TAB_FIELD.findall(text)]
-    if len(fields) != count == len(parts):
-        return [_tab_fields(part, 1)[0] for part in parts]
-    return fields
-
-
-def _joined(line: str, lines: "_Lines", count: int) -> list[str]:
-    """The fields of a line of TSV and the next ones, if one of these closes a quote in it.
-
-    The row has the header's number of fields, and none of the further lines has it, unless the file
-    is by the rules of CSV. Lines that were tried in vain are not tried again: they would lead to
-    the same end, and take quadratic time.
-
-    Args:
-        line: the first one.
-        lines: the next ones, of which those of the row are taken.
-        count: the header's number of fields; 0 for the header itself.
-
-    Returns:
-        None of them if the line is a row by itself.
-    """
-    if '"' not in line or lines.number <= lines.tried:
-        return []
-    if lines.is_csv is None and count:
-        lines.is_csv = _is_csv([line, *islice(lines.further(), _JOINED)], count)
-        lines.give_back()
-    if not _has_open_field(line):
-        return []
-    parts = [line]
-    for further in lines.further():
-        if not lines.is_csv and (len(parts) > _JOINED or len(_tab_fields(further, count)) == count):
-            break
-        parts.append(further)
-        in_quotes = _END_OF_FIELD.match(further)
-        if in_quotes is None:  # behind the next quote there is more: the first one is data
-            break
-        if in_quotes[1] and not _has_open_field(further[in_quotes.end() :]):
-            fields = _tab_fields("".join(parts), count)
-            if len(fields) == (count or len(fields)):
-                return fields
-            break
-    lines.give_back()
-    lines.tried = lines.number + len(parts) - 2
-    return []
-
-
-def _has_open_field(text: str) -> bool:
-    return any(_OPEN_FIELD.findall(text.removesuffix("\n").removesuffix("\r")))
-
-
-def _is_csv(lines: list[str], count: int) -> bool:
-    """Whether the rules of CSV give each row its number of fields, and tabs alone do not.
-
-    The last row may be cut off.
-    """
-    reader = csv.reader(lines, strict=True, delimiter="\t")
-    try:
-        if any(len(row) != count and any(row) for row in reader):
-            return False
-    except csv.Error:
-        if reader.line_num < len(lines):
-            return False
-    return any(line.count("\t") + 1 != count and line.strip() for line in lines)
-
-
-def record_of(text: bytes, schema: batch.TableSchema) -> batch.Record:
-    """A row as it is in its file, by the names of its fields."""
-    line = _text_of(text)
-    if schema.quoting == "tab":
-        row = _tab_fields(line, len(schema.columns))
-    else:
-        (row,) = csv.reader([line], strict=True, **_dialect(schema))
-    return dict(zip(schema.columns, row, strict=True))
 
 
 # writing
@@ -396,7 +301,7 @@ def csv_lines(
     """
     shown = _shown if screen else cell
     # The newline is one that quotes a field: what it is in the file is written behind the row.
-    writer = csv.writer(_Returned(), lineterminator="\r\n", **_dialect(dialect))
+    writer = csv.writer(_Returned(), lineterminator="\r\n", **dialect_of(dialect))
     try:
         for row in rows:
             line = cast(str, writer.writerow(map(shown, row)))

@@ -58,6 +58,7 @@ APPS = {
         *(
             "keeping",
             "tables",
+            "tab_quotes",
             "long_tables",
             "words",
             "documents",

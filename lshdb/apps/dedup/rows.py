@@ -3,6 +3,7 @@
 The others stay as they are: byte for byte in JSON lines and CSV, with their types in Arrow.
 """
 
+import csv
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lshdb.apps.tab_quotes.tab_fields import fields_of
 from lshdb.columns import Columns
 from lshdb.errors import UsageError
 from lshdb.json_text import encode
@@ -136,7 +138,7 @@ class _Csv(Rows):
 
     def records(self, indices: Sequence[int]) -> Iterator[Record]:
         schema = _schema_of(self.origin)
-        return (csv_rows.record_of(self.origin.rows[index], schema) for index in indices)
+        return (_record_of(self.origin.rows[index], schema) for index in indices)
 
     def with_texts(self, texts: Mapping[int, str], field: str) -> Origin:
         rows, schema = [*self.origin.rows], _schema_of(self.origin)
@@ -151,6 +153,16 @@ class _Csv(Rows):
             row = self.origin.rows[index]
             rows.append(_with_newline_of(row, row.rstrip(b"\r\n") + _cells(cells, schema)))
         return self._changed(indices, rows, columns)
+
+
+def _record_of(row: bytes, schema: TableSchema) -> Record:
+    """A row of CSV by the names of its fields."""
+    line = row.decode("utf-8", "replace")
+    if schema.quoting == "tab":
+        fields = fields_of(line, len(schema.columns))
+    else:
+        (fields,) = csv.reader([line], strict=True, **csv_rows.dialect_of(schema))
+    return dict(zip(schema.columns, fields, strict=True))
 
 
 def _schema_of(origin: Origin) -> TableSchema:
