@@ -25,7 +25,16 @@ class Command(NamedTuple):
 
 NEEDS = {
     "compare": {"passages", "programs"},
-    "dedup": {"keeping", "merging", "passages", "review", "signatures", "tab_quotes", "tables"},
+    "dedup": {
+        "compare",
+        "keeping",
+        "merging",
+        "passages",
+        "review",
+        "signatures",
+        "tab_quotes",
+        "tables",
+    },
     "folders": {"compare", "ignoring", "passages", "programs", "review"},
     "frames": {"dedup", "tables"},
     "gate": {"folders", "ignoring", "passages", "programs"},

@@ -7,7 +7,6 @@ In: documents (lshdb.read). Out: the file with them, a report per batch.
     add         read | sign | write; removing
     queries     read | sign | answer: a stream of documents that are queries only
     doc_ids     which documents a run has written, to count keys that repeat
-    temporary   a private file of documents
 
-Doors: add, batches, doc_ids, parts, queries, temporary, writing.
+Doors: add, batches, doc_ids, parts, queries, writing.
 """

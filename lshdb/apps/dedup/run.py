@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self, cast
 
 from lshdb import model
+from lshdb.apps.compare.temporary import temporary_store
 from lshdb.apps.dedup import data_frames, deciding, rules
 from lshdb.apps.dedup.adding import has_run, merge_whole
 from lshdb.apps.dedup.collection import Collection
@@ -52,7 +53,6 @@ from lshdb.store.store import Store
 from lshdb.text import content
 from lshdb.write.add import added
 from lshdb.write.batches import Job
-from lshdb.write.temporary import temporary_store
 
 
 class RowSource(Protocol):

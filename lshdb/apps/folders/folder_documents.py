@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from lshdb import model
+from lshdb.apps.compare.temporary import temporary_store
 from lshdb.apps.passages.model import CopiedPassage, PassagePair
 from lshdb.apps.passages.options import PassagePairsOptions
 from lshdb.apps.passages.places import with_line_feeds
@@ -30,7 +31,6 @@ from lshdb.sketch.settings import Settings
 from lshdb.store.snapshot import Snapshot
 from lshdb.store.store import Store
 from lshdb.write.add import add_documents, chosen_ids
-from lshdb.write.temporary import temporary_store
 
 DEPTH = "\0"
 """Between a directory and how many levels below it are one unit, in what groups documents."""
