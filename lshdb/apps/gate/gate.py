@@ -315,10 +315,10 @@ class _GateRun:
         if not self.checked_paths:
             return None if changes is None else [key for key in changes if key in database]
         keys = {key: None for key in self.checked_paths if key in database}
-        folders = [key for key, path in self.checked_paths.items() if os.path.isdir(path)]
-        for folder in folders:
-            inside = "" if folder in (".", "") else f"{folder}/"
-            keys |= {key: None for key in database if key.startswith(inside)}
+        for folder, path in self.checked_paths.items():
+            if os.path.isdir(path):
+                inside = "" if folder in (".", "") else f"{folder}/"
+                keys |= {key: None for key in database if key.startswith(inside)}
         return [key for key in keys if changes is None or key in changes]
 
     def _untracked(
@@ -568,14 +568,13 @@ def sarif(findings: Findings) -> dict[str, Any]:
         for finding in findings.found
     ]
     about = [{"id": name, "shortDescription": {"text": text}} for name, text in rules.items()]
-    driver = {"name": "lshdb", "version": __version__, "rules": about}
     return {
         "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/"
         "sarif-schema-2.1.0.json",
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": driver},
+                "tool": {"driver": {"name": "lshdb", "version": __version__, "rules": about}},
                 "results": results,
                 "properties": {
                     "repositoryShare": findings.share,
@@ -587,9 +586,12 @@ def sarif(findings: Findings) -> dict[str, Any]:
 
 
 def _location(file: str, line: int, end_line: int) -> dict[str, Any]:
-    where = {"uri": quote(file), "uriBaseId": "%SRCROOT%"}
-    region = {"startLine": line, "endLine": end_line}
-    return {"physicalLocation": {"artifactLocation": where, "region": region}}
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(file), "uriBaseId": "%SRCROOT%"},
+            "region": {"startLine": line, "endLine": end_line},
+        }
+    }
 
 
 def summary(findings: Findings) -> str:

@@ -86,8 +86,9 @@ def _merged(job: Job, file: File) -> Iterator[AddReport]:
     if is_same_file(file.path, store.real_path):
         raise errors.InputError("is the database itself: name another one")
     with _opened(file.path, store.timeout, store.limits) as source:
-        parts = [part for part in offers.MERGED if part in source.parts]
-        merges = [offers.offered(offers.MERGED, part) for part in parts]
+        merges = [
+            offers.offered(offers.MERGED, part) for part in offers.MERGED if part in source.parts
+        ]
         new_keys = rebased(source, store.root)
         if job.on_conflict == "error":
             _check_keys(store, source, new_keys)
@@ -206,8 +207,13 @@ def _part(
     ]
     states = [(key, file.state) for key, file in zip(keys, files, strict=True) if file.state]
     contents = [from_stored(text, settings.shingling) for text in texts] if sign_again else ()
-    size = len(doc_ids) * source.settings.signature_bytes + sum(map(len, texts))
-    batch = Batch(keys, contents, metadata, states=states, size=size)
+    batch = Batch(
+        keys,
+        contents,
+        metadata,
+        states=states,
+        size=len(doc_ids) * source.settings.signature_bytes + sum(map(len, texts)),
+    )
     digests = [file.digest for file in files]
     if sign_again:
         return SignedPart(batch, texts, digests)

@@ -142,15 +142,14 @@ class Connections:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ring:
-    """Documents that pairs connect: their keys, and the pairs, the highest score first."""
+    """Documents that pairs connect; the pairs, the highest score first."""
 
-    keys: Sequence[str]
     pairs: Sequence[ConnectedPair]
 
-    @classmethod
-    def of(cls, pairs: Sequence[ConnectedPair]) -> Ring:
-        """The ring of some pairs."""
-        return cls([*dict.fromkeys(key for pair in pairs for key in (pair.a, pair.b))], pairs)
+    @property
+    def keys(self) -> Sequence[str]:
+        """The documents."""
+        return [*dict.fromkeys(key for pair in self.pairs for key in (pair.a, pair.b))]
 
     def values(self, *names: str) -> list[float]:
         """The largest of some numbers of each pair."""
@@ -174,7 +173,7 @@ def rings(pairs: Sequence[ConnectedPair], *, every_two: bool) -> list[Ring]:
     for pair in pairs:
         a, b = members[pair.a], members[pair.b]
         grouped[id(a) if a is b else pair.number].append(pair)
-    return [Ring.of(group) for group in grouped.values()]
+    return [*map(Ring, grouped.values())]
 
 
 def connections(
@@ -238,8 +237,7 @@ def _similar(
     """The keys of the similar pairs; of many documents those of the index."""
     count = len(keys)
     if count > MAX_EXHAUSTIVE:
-        threshold = max(lowest, store.settings.threshold)
-        request = replaced(join.request, threshold=threshold)
+        request = replaced(join.request, threshold=max(lowest, store.settings.threshold))
         for block in pair_blocks(store, request, progress):
             yield from block.rows(("a", "b"))
         return

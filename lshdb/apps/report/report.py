@@ -86,7 +86,7 @@ def report(
         in_rings = {pair.number for ring in found["rings"] for pair in ring.pairs}
         rings = [
             *found["rings"],
-            *(evidence.Ring.of([pair]) for pair in connected.pairs if pair.number not in in_rings),
+            *(evidence.Ring([pair]) for pair in connected.pairs if pair.number not in in_rings),
         ]
         chosen = _chosen(rings, options.pairs)
         scale = rendering.similarity_scale(found["threshold"] or 0, database.settings.shingling)
@@ -292,12 +292,9 @@ def _without_names(
     text: str, files: Sequence[FolderFile], hidden: Names
 ) -> tuple[str, list[FolderFile]]:
     """A text without names, and where its files then begin."""
-    starts = [file.start for file in files]
     parts = [hidden.replaced(part) for part in text.split(FILES)]
     sizes = [0, *itertools.accumulate(len(part) + len(FILES) for part in parts)]
-    moved = [
-        file._replace(start=start) for file, start in zip(files, sizes[: len(starts)], strict=True)
-    ]
+    moved = [file._replace(start=start) for file, start in zip(files, sizes, strict=False)]
     return FILES.join(parts), moved
 
 

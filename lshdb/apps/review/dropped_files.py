@@ -58,13 +58,13 @@ class _Copies:
         self._root = store.root
         with store.reading():
             self._decided = Contents(decision_rows(store))
-            verdicts = self._decided.of_key
-            dropped = {document for document, verdict in verdicts.items() if verdict == "drop"}
-            stored = {file.key: file for file in store.files_of_keys([key for key, _ in dropped])}
-            self._stored = {*stored}
+            verdicts = self._decided.of_key.items()
+            dropped = {document for document, verdict in verdicts if verdict == "drop"}
+            files = store.files_of_keys([key for key, _ in dropped])
+            self._stored = {file.key: file for file in files}
             self.dropped: dict[str, list[proof.Compared]] = {}
             for key, digest in () if store.settings.shingling.of_sets else sorted(dropped):
-                file = stored.get(key)
+                file = self._stored.get(key)
                 if file is not None and file.digest == digest:
                     self.dropped[key] = [proof.compared(file, self._root)]
                 elif file is None or (key, file.digest) not in dropped:

@@ -55,10 +55,8 @@ def signatures(db: Database) -> SignatureSet:
             shingles[part], batch_digests = store.sizes(doc_ids)
             digests += batch_digests.tolist()
             keys += store.keys_of(doc_ids)
-    foreign = settings.shingling.foreign
-    return SignatureSet(
-        keys, matrix, Sketching.of(settings), None if foreign else shingles, digests
-    )
+    known = None if settings.shingling.foreign else shingles
+    return SignatureSet(keys, matrix, Sketching.of(settings), known, digests)
 
 
 @takes()

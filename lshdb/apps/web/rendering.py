@@ -92,15 +92,17 @@ class Links:
 
 def html(page: Page, links: Links, **common: object) -> str:
     """The HTML of a page; `common` are values that all pages show."""
-    context = {
-        "title": page.title,
-        "window": _short(page.title),
-        "links": links,
-        "page": page.template,
-        **common,
-    }
-    template = TEMPLATES.get_template(f"{page.template}.html")
-    return template.render(context | page.view | page.data)
+    return TEMPLATES.get_template(f"{page.template}.html").render(
+        {
+            "title": page.title,
+            "window": _short(page.title),
+            "links": links,
+            "page": page.template,
+            **common,
+            **page.view,
+            **page.data,
+        }
+    )
 
 
 def similarity_scale(threshold: float, shingling: Shingling) -> dict[str, Any]:

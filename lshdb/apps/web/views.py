@@ -252,7 +252,11 @@ class Visit:
             "scale": similarity_scale(threshold, settings.shingling),
         }
         if self.review is not None and page.template in _FORMS:
-            view |= self.review.form(self.database) | {"back": urlencode(self.arguments)}
+            form = self.review.form(self.database)
+            last, listed = form["last"], page.view.get("listed")
+            decided = {*last.dropped, *last.kept, *last.different} if last else None
+            number = listed.number_of(decided) if listed and decided else None
+            view |= form | {"back": urlencode(self.arguments), "last_number": number}
         return dataclasses.replace(page, data=page.data | data, view=page.view | view)
 
 
@@ -408,13 +412,13 @@ def compare(visit: Visit) -> Page:
         "b": verdicts.of_key.get(b),
         "different": verdicts.apart(title, b),
     }
-    result_name = ("compare", address.pasted, title, b)
-    comparison, texts, sets = visit.wait_for(result_name, make, _comparisons)
+    name = "compare", address.pasted, title, b
+    comparison, texts, sets = visit.wait_for(name, make, _comparisons)
     data = {"a": title, "b": b, "decided": decided, "comparison": comparison, "sets": sets}
     data["fields"] = {} if address.pasted else _differing_fields(visit.database, title, b)
     arguments = {name: text for name, text in visit.arguments.items() if name != "page"}
     view: dict[str, Any] = {"arguments": arguments, "texts": texts}
-    view |= {"near": None, "last_number": None}
+    view["near"] = None
     if texts is not None:
         shown = shown_rows(texts.rows, address.only)
         page_indices, paging = _on_page(visit, shown, beside.PART_ROWS)
@@ -433,7 +437,7 @@ def compare(visit: Visit) -> Page:
         listed = _listing(visit, "pairs", address.filters)
         _, near = listed.neighbours(title, b)
         data["list"] = view["near"] = near
-        view |= _last(visit, listed)
+        view["listed"] = listed
     elif address.clustered:
         view |= _in_cluster(visit, title, b)
         data["list"] = view["near"]
@@ -470,16 +474,7 @@ def _in_cluster(visit: Visit, a: str, b: str) -> dict[str, Any]:
     following = near.following and ("cluster", near.following)
     if pair is not None:
         following = "compare", {"a": pair[0], "b": pair[1], "clustered": "yes"}
-    return {"near": near, "cluster": item.keep, "following": following, **_last(visit, listed)}
-
-
-def _last(visit: Visit, listed: Listing) -> dict[str, Any]:
-    """In a review, the number of the cluster or pair about which the reviewer decided last."""
-    if visit.review is None:
-        return {}
-    last = visit.review.last(visit.database.decisions())
-    keys = (key for decision in last.decisions for key in decision.keys) if last else ()
-    return {"last_number": listed.number_of({*keys}) if last else None}
+    return {"near": near, "cluster": item.keep, "following": following, "listed": listed}
 
 
 # clusters and pairs
@@ -527,7 +522,7 @@ def _list(visit: Visit, kind: str, size: int) -> Page:
             "drop_copies": drop_copies,
             "copies": copies,
             "rule": listing.rule_words(visit.address.filters.clusters.order),
-            **_last(visit, listed),
+            "listed": listed,
         }
     return Page(kind, kind.capitalize(), data, view)
 
@@ -578,7 +573,7 @@ def cluster(visit: Visit) -> Page:
         "near": near,
         "kept_title": kept_title,
         "copies_only": all(map(is_copy_name, item.members)),
-        **_last(visit, listed),
+        "listed": listed,
         **_form(visit, keys),
     }
     data = {"cluster": described, "list": near, "paging": paging}
@@ -729,9 +724,11 @@ def _staying(visit: Visit, dropped: set[str]) -> dict[str, str]:
     """What stays in place of dropped documents, if their clusters are computed already."""
     name = store_of(visit.database).real_path, _survey_name("clusters", Filters())
     survey = visit.results.known(name) if dropped else None
-    of_key = held_decisions(visit.database).of_key if survey else {}
     staying: dict[str, str] = {}
-    for item in survey.items if survey else ():
+    if survey is None:
+        return staying
+    of_key = held_decisions(visit.database).of_key
+    for item in survey.items:
         if not dropped.isdisjoint(item.members):
             left = [key for key in (item.keep, *item.members) if of_key.get(key) != "drop"]
             left.sort(key=lambda key: of_key.get(key) != "keep")

@@ -15,7 +15,6 @@ from lshdb.cli import documents, messages, results, running
 from lshdb.cli.options import DatabaseFile, Form, ListSkipped
 from lshdb.database import Database
 from lshdb.groups import replaced
-from lshdb.options import Mode
 
 
 def sync(
@@ -47,14 +46,13 @@ def sync(
     form.check(file.db)
     check_directories(directories)
     counts = documents.counts_printed(print_all=list_skipped)
-    mode: Mode = "read" if options.dry_run else "create"
     if options.dry_run and not file.db.exists():
-        directory = options.root or file.db.parent
         opened: AbstractContextManager[Database] = temporary_database(
-            root=os.path.realpath(directory)
+            root=os.path.realpath(options.root or file.db.parent)
         )
     else:
-        opened = file.open(mode, root=None if file.is_filled else options.root)
+        root = None if file.is_filled else options.root
+        opened = file.open("read" if options.dry_run else "create", root=root)
     with opened as database:
         session = documents.session_for(
             database.settings.shingling,

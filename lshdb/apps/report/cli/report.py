@@ -159,11 +159,11 @@ def _hidden(units: folder_documents.Folders) -> Names:
     keys = units.names.keys() & units.files.keys()
     hidden = Names(units.names, ((key, str(database.get(key).content)) for key in keys))
     for name in hidden.usual:
-        shown_name = paths.printable_path(name)
-        messages.warn(f"lshdb: {shown_name} is a word of many submissions: it stays in the texts")
+        name = paths.printable_path(name)
+        messages.warn(f"lshdb: {name} is a word of many submissions: it stays in the texts")
     for key in hidden.nameless:
-        shown_name = paths.printable_path(units.names[key])
-        messages.warn(f"lshdb: {shown_name}: no name is found in it: look for one in the texts")
+        name = paths.printable_path(units.names[key])
+        messages.warn(f"lshdb: {name}: no name is found in it: look for one in the texts")
     return hidden
 
 

@@ -136,8 +136,7 @@ class _Questions:
                 self._skipped.update(pair[1:] if answer == "s" else cluster.members)
             elif action := _ANSWERS[answer][1]:
                 if answer == "i":
-                    copied = self.review.copies(self.database, self.survey.items)
-                    documents, action, copies = copied
+                    documents, action, copies = self.review.copies(self.database, self.survey.items)
                     self._say(f"{copies:,} identical copies are dropped")
                 elif answer == "a" and pair[:1] == (cluster.keep,):
                     members = self._listed.described(cluster)["members"]
