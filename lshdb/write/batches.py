@@ -197,7 +197,7 @@ def batch_of(item: object, settings: Settings, limits: Limits) -> Batch:
     if isinstance(item, Mapping):
         key, content, metadata = _of_record(dict(item), settings.shingling.of_sets, limits)
     elif isinstance(item, Document):
-        key = _checked_key(item.key)
+        key = checked_key(item.key)
         try:
             content = cleaned(item.content, settings.shingling, limits.largest_document)
             metadata = to_json(item.metadata)
@@ -234,7 +234,7 @@ def _of_record(
     return cast("tuple[str, Content, str | None]", tuple(document))
 
 
-def _checked_key(value: object) -> str:
+def checked_key(value: object) -> str:
     """The key that a document's id gives; ContentError without one."""
     try:
         key = keys.key_of_id(value)
@@ -243,8 +243,3 @@ def _checked_key(value: object) -> str:
     if key is None:
         raise ContentError(f"key {keys.shown(value)} is missing, and a document needs a key")
     return key
-
-
-def checked_keys(values: Iterable[object]) -> list[str]:
-    """The keys of ids; ContentError for one that gives none."""
-    return [*map(_checked_key, values)]

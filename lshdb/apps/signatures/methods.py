@@ -111,7 +111,7 @@ def add_signatures(
         )
     check_comparable(str(store.path), Sketching.of(store.settings), made_with)
     matrix = _lanes(signatures, made_with, settings)
-    checked_keys = batches.checked_keys(keys)
+    checked_keys = [*map(batches.checked_key, keys)]
     sizes = _sizes(shingles, matrix, settings)
     lengths = {len(checked_keys), len(sizes), len(checked_keys if digests is None else digests)}
     if lengths != {len(matrix)}:
