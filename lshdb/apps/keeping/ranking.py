@@ -25,21 +25,21 @@ def is_descending(options: OrderOptions) -> bool:
 def rank(
     options: OrderOptions,
     *,
-    number: int,
-    size: int | None,
-    field_rank: bytes | None,
     path: str,
-    modified: int | None,
+    number: int = 0,
+    size: int | None = None,
+    field_rank: bytes | None = None,
+    modified: int | None = None,
     elsewhere: bool = False,
 ) -> Rank:
     """The rank of a document; equal ranks are in the order of addition.
 
     Args:
         options: which documents come first.
-        number: the number of the document.
+        path: its file as the user names it, or its key.
+        number: the number of the document; 0 if it does not matter.
         size: its length, or its number of shingles; None if it does not matter.
         field_rank: that of its field (see lshdb.apps.keeping.field_order); None if it has none.
-        path: its file as the user names it, or its key.
         modified: the time of its file in nanoseconds; None if that is unknown, or does not matter.
         elsewhere: whether it is outside of the preferred folder.
     """

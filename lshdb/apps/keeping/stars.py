@@ -8,6 +8,7 @@ from lshdb.text.arrays import IntArray, Shares, runs
 
 _32 = 32
 _LOW = (1 << _32) - 1
+"""The bits of a pair of numbers that have the second one."""
 
 
 def stars(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
@@ -30,7 +31,10 @@ def stars(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
     numbers = first[join.merged]  # the number of each document
     limit = join.limits.clusters
     buckets = join.buckets.of_rows((numbers == number)[join.buckets.members])
-    buckets = _renumbered(join.thin(buckets, join.merged, limit.whole), number)
+    buckets = join.thin(buckets, join.merged, limit.whole)
+    bucket = np.repeat(np.arange(len(buckets.sizes)), buckets.sizes)
+    members = np.sort(bucket << _32 | number[buckets.members]) & _LOW
+    buckets = SharedBuckets(members.astype(np.int32), buckets.offsets)
     taken = np.full(count, -1)
     scores = np.ones(count)
     free = np.ones(count, dtype=np.bool_)
@@ -49,10 +53,3 @@ def stars(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
     taker = np.where(free, np.arange(count), taken)
     warn_of_cut(buckets, limit, taker, free)
     return order[taker[numbers]], scores[numbers]
-
-
-def _renumbered(buckets: SharedBuckets, numbers: IntArray) -> SharedBuckets:
-    """Buckets where document i has the number numbers[i], int64[m]."""
-    bucket = np.repeat(np.arange(len(buckets.offsets) - 1), buckets.sizes)
-    keys = np.sort(bucket << _32 | numbers[buckets.members])
-    return SharedBuckets((keys & _LOW).astype(np.int32), buckets.offsets)

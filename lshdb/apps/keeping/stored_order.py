@@ -61,8 +61,6 @@ def _ranked(join: Join, options: OrderOptions, order: IntArray) -> IntArray:
     ranks = [
         ranking.rank(
             options,
-            number=doc_id,
-            size=None,
             field_rank=field_rank,
             path=files[doc_id].key,
             modified=files[doc_id].mtime_ns,
