@@ -136,7 +136,7 @@ SKETCHES = {"minhash": "lshdb.apps.signatures.textbook:MinHashSketch"}
 READERS = {
     "documents": "lshdb.apps.documents.reader:DocumentReader",
     "archives": "lshdb.apps.documents.archives:Archives",
-    "tab_quotes": "lshdb.apps.tab_quotes.tab_fields:TabQuotes",
+    "quotes between tabs": "lshdb.apps.tab_quotes.tab_fields:TabQuotes",
 }
 """The readers of files that the core does not read: see lshdb.read.formats."""
 METHODS = {

@@ -53,7 +53,6 @@ COMMANDS = (
     ("add -d sets.db --set-key id --set-item text rows.jsonl", "long_tables", "added 2"),
     ("add -d latin.db --encoding latin-1 rows.jsonl", "documents", "added 2"),
     ("add -d tabs.db rows.tsv", "", "added 1"),
-    ("add -d tabs.db quotes.tsv", "tab_quotes", "updated 1"),
     ("init", "", "lsh.db made"),
     ("add texts", "", "added 2"),
     ("add texts --exclude none", "ignoring", "unchanged 2"),
@@ -186,7 +185,6 @@ def failures(missing: Sequence[str]) -> list[str]:
     ]
     Path("rows.jsonl").write_text("".join(rows))
     Path("rows.tsv").write_text("id\ttext\na\tthe fox\n")
-    Path("quotes.tsv").write_text('id\ttext\na\t"the crow"\n')
     subprocess.run("git init -q && git add texts", shell=True, check=True)
     wrong, gone = [], {app for name in missing for app in with_needing(name)}
 

@@ -18,7 +18,7 @@ from types import NoneType
 from typing import Any, Self, cast
 
 from lshdb import offers
-from lshdb.errors import InputError
+from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted
 from lshdb.json_text import REPLACEMENT, without_surrogates
 from lshdb.limits import OBJECT_BYTES
@@ -205,7 +205,10 @@ class Lines:
     @cached_property
     def tab_quotes(self) -> Any:
         """What reads a line with quotes and further ones, if tabs delimit fields."""
-        return offers.offered(offers.READERS, "tab_quotes")(self)
+        try:
+            return offers.offered(offers.READERS, "quotes between tabs")(self)
+        except UsageError as error:  # costs the file, and not the others
+            raise InputError(str(error)) from error
 
     def begin_record(self) -> None:
         """Begin a record, whose length is limited, at the next line."""

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from helpers import Command
 
+from lshdb import offers
+
 TEXT = "the ferry to the islands runs every hour"
 FIELDS = [("a", TEXT), ("b", TEXT), ("c", "another text, of words")]
 
@@ -96,3 +98,15 @@ def test_a_text_of_lines_that_is_cut_stays_quoted(command: Command) -> None:
     command.write("a.csv", "id,text\n" + "".join(rows))
     command.done("dedup", "a.csv", "-o", "b.csv", "--cut", "5")
     assert command.path("b.csv").read_text().endswith('1,"\nby two"\n')
+
+
+def test_quotes_between_tabs_without_their_app_cost_their_file(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(offers, "is_there", lambda app: app != "tab_quotes")
+    command.write("a.tsv", 'id\ttext\n1\tthe fox\n2\t"the crow"\n3\tthe ant\n')
+    command.write("b.tsv", "id\ttext\n4\tthe dove\n")
+    done = command("add", "a.tsv", "b.tsv")
+    why = "'quotes between tabs' belongs to the app 'tab_quotes', which is not installed"
+    assert done.err.startswith(f"lshdb: a.tsv: {why}\nadded 2, ")
+    assert done.status == 1

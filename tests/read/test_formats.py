@@ -221,7 +221,9 @@ def test_a_record_of_csv_may_be_long_but_not_endless(tmp_path: Path) -> None:
     assert others == [Document(row["id"], row["text"]) for row in rows[1:]]
 
 
-@pytest.mark.parametrize("delimiter", [";", "\t"])
+@pytest.mark.parametrize(
+    "delimiter", [";", pytest.param("\t", marks=pytest.mark.app("tab_quotes"))]
+)
 def test_a_heading_without_a_comma_says_what_delimits_fields(
     tmp_path: Path, delimiter: str
 ) -> None:
