@@ -24,7 +24,7 @@ from lshdb.apps.passages.model import CopiedPassage
 from lshdb.apps.passages.model import PassagePair
 from lshdb.apps.passages.model import Passages
 from lshdb.apps.passages.model import Source
-from lshdb.apps.passages.passage_results import PassageResults
+from lshdb.apps.passages.passage_pairs import PassageResults
 from lshdb.apps.repair.restoring import Restored
 from lshdb.apps.repair.restoring import restore_backup
 from lshdb.apps.review.decisions import Decision

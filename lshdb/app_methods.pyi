@@ -18,7 +18,7 @@ from lshdb.apps.measuring.options import MeasureOptions
 from lshdb.apps.passages.model import Passages
 from lshdb.apps.passages.options import PassagePairsOptions
 from lshdb.apps.passages.options import PassagesOptions
-from lshdb.apps.passages.passage_results import PassageResults
+from lshdb.apps.passages.passage_pairs import PassageResults
 from lshdb.apps.review.decisions import Decision
 from lshdb.apps.signatures.model import SignatureSet
 from lshdb.apps.signatures.signature_sets import Sketching

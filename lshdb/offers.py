@@ -176,7 +176,7 @@ _NAMES = {
     "lshdb.apps.frames.frames": "Deduplicated dedup",
     "lshdb.apps.measuring.model": "Measured MeasuredRecall",
     "lshdb.apps.passages.model": "CommonPassage CopiedPassage PassagePair Passages Source",
-    "lshdb.apps.passages.passage_results": "PassageResults",
+    "lshdb.apps.passages.passage_pairs": "PassageResults",
     "lshdb.apps.repair.restoring": "Restored restore_backup",
     "lshdb.apps.review.decisions": "Decision",
     "lshdb.apps.signatures.model": "SignatureSet",
@@ -238,8 +238,8 @@ OPTIONS = {
 """The groups of options of apps that `lshdb.options` also gives."""
 
 PARTS = {
-    "fingerprints": "lshdb.apps.passages.fingerprints:PART",
-    "rare_words": "lshdb.apps.passages.rare_word_index:PART",
+    "fingerprints": "lshdb.apps.passages.winnowing:PART",
+    "rare_words": "lshdb.apps.passages.rare_words:PART",
     "record_shingles": "lshdb.apps.records.record_index:PART",
 }
 """The parts of the index besides bands, each a lshdb.store.parts.IndexPart."""
@@ -260,7 +260,7 @@ SEARCHES = {
     "records": "lshdb.apps.records.records:Records",
     "containment": "lshdb.apps.passages.containment:matches",
     "group_by": "lshdb.apps.folders.folder_documents:in_folders",
-    "sort": "lshdb.apps.passages.rarity:ranking",
+    "sort": "lshdb.apps.passages.weights:ranking",
     "keep": "lshdb.apps.keeping.stored_order:ordered",
     "sample": "lshdb.apps.review.pair_sample:PairSample",
     "star": "lshdb.apps.keeping.stars:stars",

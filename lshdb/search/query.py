@@ -173,7 +173,7 @@ class BySimilarity:
 def measure_of(store: StoreReader) -> Any:
     """What weighs documents by rarity, an object of an app; None without one.
 
-    It has `weigh` and `of_matches` (see apps.passages.rarity). That of a file of records, in which
+    It has `weigh` and `of_matches` (see apps.passages.weights). That of a file of records, in which
     it decides what is similar, also has `check`, `matches`, `pairs` and `scorer` (apps.records).
 
     Args:

@@ -19,7 +19,7 @@ from lshdb.store.parts import Documents
 from lshdb.text.arrays import IntArray
 from lshdb.text.kinds import Tokens
 
-PART = pytest.importorskip("lshdb.apps.passages.fingerprints").PART
+PART = pytest.importorskip("lshdb.apps.passages.winnowing").PART
 FOX = "the fox and the grapes that hung high on the vine"
 CROW = "the crow and the fox that wanted the cheese in her beak"
 

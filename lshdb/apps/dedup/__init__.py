@@ -5,9 +5,8 @@ dropped because of another; files of rows; the database with what was kept.
 
     options, methods, model  groups of options; the method of `Database`; dropped rows
     rules       each rule: what it needs of a file, its columns, how it decides; RULES has them
-    matching, record_matching  compare a batch with a collection, by shared codes or as records
+    matching    compares a batch with a collection: by shared codes, as records, by digests
     whole_texts texts of a reference that are too short for runs
-    identical   documents with the same characters, or bytes, found by their digests
     containing  documents that another one contains
     collection  documents that others are compared with, and where they are from
     references  names of files, databases and data of a program that rows are compared with first
@@ -16,7 +15,7 @@ dropped because of another; files of rows; the database with what was kept.
     file_rows   files as the source of a run, for Database.dedup_files
     rows, data_frames, row_sinks, arrow_tables  rows of files and of a program; writers
     input_tables, run_outputs, cutting  what the command's job reads and writes
-    adding, versions, locations  what a run kept, in a database; under which keys; where it is from
+    adding      what a run kept, in a database, and under which keys
     spool       documents that wait until they are decided on, in a temporary file
     statements  the SQL of runs.sql, and of the temporary file
     output_directory  a directory of outputs: what may be in it, and the list of what lshdb wrote

@@ -11,7 +11,7 @@ import numpy as np
 
 from lshdb.apps.dedup.collection import DropReason
 from lshdb.apps.dedup.model import DroppedRow
-from lshdb.apps.passages import places, positions
+from lshdb.apps.passages import positions
 from lshdb.apps.passages.model import CopiedPassage
 from lshdb.apps.passages.passage_runs import covering_spans
 from lshdb.apps.passages.passages import Copies
@@ -131,7 +131,7 @@ def _shortened(passage: CopiedPassage, text: str, start: int, end: int) -> Copie
     """A part of a passage of a text; the passage in the stored document stays whole."""
     if (start, end) == (passage.start, passage.end):
         return passage
-    lines = places.with_line_feeds(text)
+    lines = positions.with_line_feeds(text)
     return dataclasses.replace(
         passage,
         start=start,

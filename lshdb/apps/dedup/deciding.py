@@ -12,19 +12,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
 from lshdb import offers
 from lshdb.apps.dedup import rules
-from lshdb.apps.dedup.collection import Collection, DropReason, MatchedReferences, picked_fields
+from lshdb.apps.dedup.adding import Versions
+from lshdb.apps.dedup.collection import (
+    Collection,
+    DropReason,
+    Locations,
+    MatchedReferences,
+    picked_fields,
+)
 from lshdb.apps.dedup.cutting import Cuts, Cutting, Describe, without
-from lshdb.apps.dedup.locations import Locations
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import RowsOptions
 from lshdb.apps.dedup.rows import rows_of
-from lshdb.apps.dedup.versions import Versions
 from lshdb.apps.passages.passages import Copies
 from lshdb.apps.passages.positions import counts
 from lshdb.apps.review.decisions import MarkedDocuments
@@ -99,7 +103,7 @@ class Plan:
         references: collections that come before all documents; the last one has all documents of
             the run, in order, if those that resemble a later one are dropped, too.
         stored: the database with documents of earlier runs; None without one.
-        stage: a file of the run for the kept documents; None without one, see `mode`.
+        stage: a file of the run for the kept documents; None without one.
         is_ordered: whether rows come in another order than the input: then a similar document of
             an earlier run is the reason, although one of this run is more similar.
         replaces: whether a kept row replaces the stored document of its key; otherwise both stay
@@ -118,15 +122,13 @@ class Plan:
     cutting: Cutting | None = None
 
     @property
-    def mode(self) -> Literal["compare", "stage", "store"]:
-        """What becomes of kept documents.
+    def stores(self) -> bool:
+        """Whether kept documents go into `stored`, and replace others there.
 
-        `stage`: they go into the stage. `store`: into `stored`, and replace others there.
-        `compare`: into none, as all are compared with references only.
+        Else they go into the stage; without one into none, as all are compared with references
+        only.
         """
-        if self.stage is not None:
-            return "stage"
-        return "compare" if self.stored is None else "store"
+        return self.stage is None and self.stored is not None
 
 
 @dataclass(eq=False)
@@ -321,11 +323,10 @@ class _Batch:
         itself = versions.same(key, digest) if versions.known else None
         if itself and (self._replaces(row) or itself.doc_id <= versions.before):
             self._compared[0].reasons.append((row, DropReason(itself.doc_id, 1.0, True)))
-            into_database = plan.mode == "store"
-            if into_database or itself.metadata != self.documents.batch.all_metadata()[row]:
+            if plan.stores or itself.metadata != self.documents.batch.all_metadata()[row]:
                 self._keys[row] = itself.key
                 self._written.append(row)
-                self._next_id += not into_database
+                self._next_id += not plan.stores
             return False
         best: tuple[_Compared, DropReason] | None = None
         for compared in self._compared:
@@ -369,7 +370,7 @@ class _Batch:
         documents, versions = self.documents, self._versions
         key, digest = document = documents.keys[row], documents.digests[row]
         doc_id, replaces = self._next_id, False
-        if self.plan.mode == "store":
+        if self.plan.stores:
             if key in versions.known:
                 replaces = self._replaces(row)
                 if replaces:

@@ -1,6 +1,8 @@
-"""Which kept document each of a batch resembles, if candidates are found by codes that both have.
+"""Which kept document each of a batch resembles: a matcher for each kind of rule.
 
-Codes are buckets, or the fingerprints of runs. Documents are decided on in order, each as if all
+Records are compared among all rows (RecordMatcher), identical documents are found by their digests
+(IdenticalMatcher), and others by codes that both have (BucketMatcher): buckets, or the fingerprints
+of runs. Documents are decided on in order, each as if all
 before it were kept or dropped already. Of each code, only the first `dedup_listed` kept documents
 are compared: in a bucket that a common header fills, every document would be a candidate of every
 other; `Decider` counts the documents to which that happens, however often a run stands in each. The
@@ -17,12 +19,15 @@ from typing import Protocol
 
 import numpy as np
 
-from lshdb.apps.dedup.collection import DropReason
+from lshdb.apps.dedup.collection import Collection, DropReason
 from lshdb.apps.passages.passages import CopiedShares, Copies
-from lshdb.search.query import QueryBatch
+from lshdb.options import RankingOptions, SimilarOptions
+from lshdb.search.query import QueryBatch, measure_of
 from lshdb.search.similarity import Scorer
 from lshdb.store.lookups import StoreReader
+from lshdb.text import content
 from lshdb.text.arrays import IntArray, Lanes, Mask, int_array
+from lshdb.write.parts import SignedPart
 
 Filter = Callable[[IntArray, IntArray], Mask]
 """Says which pairs of documents, by their numbers, are similar besides: bool[c] for int64[c]."""
@@ -316,6 +321,113 @@ class BucketMatcher(Matcher):
         columns = numbers[similar].tolist(), candidates[similar].tolist(), scores[similar].tolist()
         for row_number, candidate, score in zip(*columns, strict=True):
             self._similar.setdefault(row_number, {})[candidate] = score
+
+
+class RecordMatcher(Matcher):
+    """See Matcher.
+
+    Args:
+        reader: of the file that rows are compared with.
+        batch: the rows.
+        threshold: the minimum similarity.
+        first: how many rows came before these.
+        kept: the documents that are kept, by their doc_ids in the file; None if all are.
+    """
+
+    def __init__(
+        self,
+        reader: StoreReader,
+        batch: QueryBatch,
+        threshold: float | None,
+        first: int,
+        kept: dict[int, int] | None,
+    ) -> None:
+        ranking = RankingOptions(similar=SimilarOptions(threshold=threshold))
+        pairs, _ = measure_of(reader).matches(ranking, batch, None)
+        self._similar: list[list[tuple[int, float]]] = [[] for _ in range(len(batch))]
+        doc_ids = pairs.doc_ids[pairs.document].tolist()
+        columns = pairs.query.tolist(), doc_ids, pairs.similarities.tolist()
+        for row, doc_id, similarity in zip(*columns, strict=True):
+            self._similar[row].append((doc_id, similarity))
+        self._first, self._kept = first, kept
+
+    def matches(self, row: int) -> dict[int, float]:
+        """See Matcher."""
+        similar = self._similar[row]
+        if self._kept is None:
+            return dict(similar)
+        return {
+            self._kept[number]: similarity for number, similarity in similar if number in self._kept
+        }
+
+    def reason(self, row: int, without: Set[int]) -> DropReason | None:
+        """See Matcher."""
+        for doc_id, similarity in self.matches(row).items():
+            if doc_id not in without:
+                return DropReason(doc_id, similarity, True)
+        return None
+
+    def keep(self, row: int, doc_id: int, *, replaces: bool) -> None:
+        """See Matcher."""
+        if self._kept is None:
+            return
+        if replaces:
+            for number in [number for number, old in self._kept.items() if old == doc_id]:
+                del self._kept[number]
+        self._kept[self._first + row + 1] = doc_id
+
+
+@dataclasses.dataclass(eq=False)
+class IdenticalMatcher(Matcher):
+    """Finds the kept documents that are the same as those of one batch after the other.
+
+    Nothing is shingled, normalised or folded for it, and no bucket is too large. A document takes
+    some 300 bytes of memory.
+
+    Attributes:
+        collection: has the kept documents.
+    """
+
+    collection: Collection
+
+    def __post_init__(self) -> None:
+        # By digest, those of replaced versions, too; in hexadecimal.
+        self._doc_ids = defaultdict[str | None, list[int]](list)
+        self._replaced: dict[int, str | None] = {}  # the digests of new versions
+        self._digests: list[str | None] = []  # of the batch; None is like no other
+        for reader, doc_ids, _ in self.collection.parts():
+            for digest, doc_id in zip(reader.bytes_digests(doc_ids), doc_ids.tolist(), strict=True):
+                self._doc_ids[digest].append(doc_id)
+
+    def of_batch(self, _: StoreReader, part: SignedPart, *_others: object) -> Matcher:
+        """The matcher for a batch; see Comparing."""
+        of_sets = self.collection.store.settings.shingling.of_sets
+        nothing = content.digest(b"[]" if of_sets else b"").hex()
+        files = part.batch.files
+        digests = (files.get(row, digest.hex()) for row, digest in enumerate(part.digests))
+        self._digests = [None if digest == nothing else digest for digest in digests]
+        return self
+
+    def _same(self, row: int) -> Iterator[int]:
+        if (digest := self._digests[row]) is not None:
+            for doc_id in self._doc_ids.get(digest, ()):
+                if self._replaced.get(doc_id, digest) == digest:
+                    yield doc_id
+
+    def reason(self, row: int, without: Set[int]) -> DropReason | None:
+        """See Matcher: the first one."""
+        doc_ids = (doc_id for doc_id in self._same(row) if doc_id not in without)
+        return next((DropReason(doc_id, 1.0, True) for doc_id in doc_ids), None)
+
+    def matches(self, row: int) -> dict[int, float]:
+        """See Matcher."""
+        return dict.fromkeys(self._same(row), 1.0)
+
+    def keep(self, row: int, doc_id: int, *, replaces: bool) -> None:
+        """See Matcher."""
+        if replaces:
+            self._replaced[doc_id] = self._digests[row]
+        insort(self._doc_ids[self._digests[row]], doc_id)
 
 
 def signatures_of(

@@ -14,11 +14,10 @@ from typing import ClassVar, Protocol, Self, runtime_checkable
 import numpy as np
 
 from lshdb import offers
-from lshdb.apps.dedup import identical, matching
+from lshdb.apps.dedup import matching
 from lshdb.apps.dedup.collection import Collection
 from lshdb.apps.dedup.model import COPIED
 from lshdb.apps.dedup.options import RuleOptions
-from lshdb.apps.dedup.record_matching import RecordMatcher
 from lshdb.apps.dedup.whole_texts import WholeTexts
 from lshdb.apps.passages.lookups import documents_of_fingerprints
 from lshdb.apps.passages.passage_windows import common_runs, common_windows
@@ -188,9 +187,9 @@ class SimilarRule(RowRule):
             first, rows = rows, rows + len(part.keys)
             query, among_all = query_batch(part), collection.all_rows
             if among_all is None:
-                return RecordMatcher(reader, query, self.threshold, first, None)
+                return matching.RecordMatcher(reader, query, self.threshold, first, None)
             with among_all.reading():
-                return RecordMatcher(among_all, query, self.threshold, first, kept)
+                return matching.RecordMatcher(among_all, query, self.threshold, first, kept)
 
         return matcher
 
@@ -291,7 +290,7 @@ class IdenticalRule(RowRule):
 
     def comparing(self, collection: Collection) -> Comparing:
         """See RowRule."""
-        return identical.IdenticalMatcher(collection).of_batch
+        return matching.IdenticalMatcher(collection).of_batch
 
 
 RULES: dict[str, type[Rule]] = {

@@ -29,10 +29,9 @@ from lshdb import model
 from lshdb.apps.compare.temporary import temporary_store
 from lshdb.apps.dedup import data_frames, deciding, rules
 from lshdb.apps.dedup.adding import has_run, merge_whole
-from lshdb.apps.dedup.collection import Collection
+from lshdb.apps.dedup.collection import Collection, Locations
 from lshdb.apps.dedup.containing import Codes
 from lshdb.apps.dedup.cutting import Cutting
-from lshdb.apps.dedup.locations import Locations
 from lshdb.apps.dedup.options import CUT_OF_TEXTS, DedupOptions, RuleOptions
 from lshdb.apps.dedup.references import Reference, outermost, references_of
 from lshdb.apps.dedup.spool import Spool
@@ -503,9 +502,7 @@ def holding(directory: str | None) -> Callable[[str], bool] | None:
     return lambda path: inside(os.path.realpath(path))
 
 
-def check_read_twice(
-    options: RuleOptions, paths: Iterable[str], settings: Settings | None = None
-) -> None:
+def check_read_twice(options: RuleOptions, paths: Iterable[str], settings: Settings) -> None:
     """UsageError if the input is read twice, and can be read only once.
 
     Raises:

@@ -16,7 +16,7 @@ import numpy as np
 
 from lshdb import errors
 from lshdb.apps.dedup.collection import Collection, DropReason
-from lshdb.apps.passages import places, positions
+from lshdb.apps.passages import positions
 from lshdb.apps.passages.line_ends import whole_words
 from lshdb.apps.passages.passage_runs import passage_at
 from lshdb.formatting import counted, listed
@@ -30,8 +30,6 @@ _PART = 5
 """Units of the shortest text that matches a part of another."""
 _NAMED = 5
 """Keys of shorter ones in a message."""
-_LETTERS = 16
-"""Letters per word of the beginning of a text that shows whether it is short."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class _Run:
         """Where a range of units starts and ends in the text; its first and last line, from 1."""
         first += self.first
         start, end = int(self.cut.starts[first]), int(self.cut.stops[first + count - 1])
-        text = places.with_line_feeds(self.text)
+        text = positions.with_line_feeds(self.text)
         return start, end, text.count("\n", 0, start) + 1, text.count("\n", 0, end - 1) + 1
 
 
@@ -95,17 +93,9 @@ class WholeTexts:
 
     def take(self, doc_ids: Sequence[int], texts: Sequence[str]) -> None:
         """Remember the texts that are short."""
-        beginnings = [text[: _LETTERS * self.words] for text in texts]
-        left = [
-            index
-            for index, run in enumerate(_runs_of(beginnings, self.shingling))
-            if run.count <= self.words  # the last unit may be cut
-        ]
-        for index, run in zip(
-            left, _runs_of([texts[index] for index in left], self.shingling), strict=True
-        ):
+        for doc_id, run in zip(doc_ids, _runs_of(texts, self.shingling), strict=True):
             if 0 < run.count < self.words:
-                self.runs[doc_ids[index]] = run
+                self.runs[doc_id] = run
 
     @cached_property
     def _doc_ids(self) -> dict[bytes, list[int]]:

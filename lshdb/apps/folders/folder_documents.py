@@ -21,7 +21,7 @@ from lshdb import model
 from lshdb.apps.compare.temporary import temporary_store
 from lshdb.apps.passages.model import CopiedPassage, PassagePair
 from lshdb.apps.passages.options import PassagePairsOptions
-from lshdb.apps.passages.places import with_line_feeds
+from lshdb.apps.passages.positions import with_line_feeds
 from lshdb.apps.programs.tokens import FILES
 from lshdb.errors import UsageError
 from lshdb.groups import replaced

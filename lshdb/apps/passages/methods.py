@@ -2,7 +2,7 @@
 
 from lshdb.apps.passages.model import Passages
 from lshdb.apps.passages.options import PassagePairsOptions, PassagesOptions
-from lshdb.apps.passages.passage_results import PassageResults, passage_results
+from lshdb.apps.passages.passage_pairs import PassageResults, passage_results
 from lshdb.apps.passages.passages import find_passages
 from lshdb.database import Database, store_of
 from lshdb.taking import takes

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from lshdb.apps.passages import passage_windows
 from lshdb.apps.passages.model import CopiedPassage
-from lshdb.apps.passages.places import page_at
+from lshdb.apps.passages.positions import page_at
 from lshdb.apps.passages.shared_runs import Runs, Segments
 from lshdb.errors import Cut, warn_of_limit
 from lshdb.text.arrays import IntArray, int_array
@@ -184,9 +184,7 @@ def covering_spans(starts: IntArray, ends: IntArray) -> IntArray:
     """
     ordered = np.lexsort((-ends, starts))
     reached = np.maximum.accumulate(ends[ordered])
-    order: IntArray = ordered[np.append(True, reached[1:] > reached[:-1])[: len(ordered)]]
-    if not (starts[order[2:]] <= ends[order[:-2]]).any():
-        return order
+    order = ordered[np.append(True, reached[1:] > reached[:-1])[: len(ordered)]]
     chosen: list[int] = []
     begins, behind = starts.tolist(), ends.tolist()
     for span in order.tolist():

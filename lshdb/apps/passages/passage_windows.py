@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.apps.passages import lookups, places, positions
+from lshdb.apps.passages import lookups, positions
 from lshdb.apps.passages.line_ends import whole_words
 from lshdb.apps.passages.model import CommonPassage
 from lshdb.apps.passages.winnowing import (
@@ -156,7 +156,6 @@ class Counting:
         counted = units.counts.copy()
         if of_base.any():
             counted -= np.diff(_units_before(of_base & whole, run)[offsets])
-        if of_base.any():
             whole &= ~_beside(of_base & whole, run, run)
         first = np.flatnonzero(whole)
         if any(FILES in text for text in texts):
@@ -185,7 +184,7 @@ class Counting:
             rows["common"], rows["beside"] = common[first], _beside(common, run, run)[first]
         rows["unit"] = first - offsets[text]
         spans = units.starts[first], units.stops[last]
-        lines = places.line_numbers(texts, text, *spans)
+        lines = positions.line_numbers(texts, text, *spans)
         for column, values in enumerate((*spans, *lines)):
             rows["span"][:, column] = values
         return rows, np.diff(bounds), units.counts, counted
@@ -331,7 +330,7 @@ def common_passages(
             first[np.append(far, True)[: len(first)]] + length - 1,
         )
         spans = units.starts[first], units.stops[last]
-        lines = places.line_numbers([text], np.zeros_like(first), *spans)
+        lines = positions.line_numbers([text], np.zeros_like(first), *spans)
         columns = (column.tolist() for column in (*spans, *lines, last + 1 - first))
         for start, end, line, end_line, words in zip(*columns, strict=True):
             runs.append(CommonPassage(start, end, line, end_line, words, text[start:end]))

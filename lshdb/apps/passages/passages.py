@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.apps.passages import lookups, model, passage_runs, passage_windows, weights, winnowing
+from lshdb.apps.passages import lookups, model, passage_runs, passage_windows, winnowing
 from lshdb.apps.passages.model import Passages, Source
 from lshdb.apps.passages.options import CopiedOptions, PassagesOptions
-from lshdb.apps.passages.rarity import ranked
 from lshdb.apps.passages.reworded import find_reworded
 from lshdb.apps.passages.shared_runs import Segments
+from lshdb.apps.passages.weights import Prints, ranked
 from lshdb.errors import UsageError
 from lshdb.limits import Limits
 from lshdb.search import similarity
@@ -149,7 +149,7 @@ def _weighted(
     sizes = np.append(len(text), store.sizes(doc_ids)[0])
     others = np.arange(1, len(sizes))
     firsts = np.zeros_like(others)
-    weighted = weights.Prints(store, base).weigh(contents, sizes, firsts, others)
+    weighted = Prints(store, base).weigh(contents, sizes, firsts, others)
     return zip(*weighted.tolist(), strict=True)
 
 

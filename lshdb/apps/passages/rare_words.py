@@ -1,4 +1,4 @@
-"""Words that may be rare: a reworded copy of a text still shares them with it.
+"""Words that may be rare, and their index: a reworded copy of a text still shares them with it.
 
 A term is a folded word of four or more bytes of UTF-8; shorter words are in nearly every text.
 Where words follow each other without a blank, as ideographs and syllables do, each word and the
@@ -10,14 +10,22 @@ The terms of a text are part of the file format: the table rare_words is made of
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 
 from lshdb.apps.passages import positions
+from lshdb.apps.passages import statements as sql
 from lshdb.apps.passages.line_ends import whole_words
+from lshdb.progress import Progress
+from lshdb.sketch.part_rows import PartRows
+from lshdb.sketch.settings import Settings
+from lshdb.store.index import Index, IndexRows
+from lshdb.store.parts import Documents
+from lshdb.store.rows import integers
 from lshdb.text import hashing, shingles
 from lshdb.text.arrays import IntArray, expand_ranges, offsets_of
 from lshdb.text.shingling import Shingling
@@ -27,6 +35,8 @@ WINDOW = 50
 STEP = 15
 """Words from the beginning of a window to that of the next one."""
 _SHORTEST = 4
+_READ = 100_000
+"""Rows that are read at once."""
 _WORDS = Shingling("word", 1)
 
 
@@ -119,3 +129,64 @@ def _cut(words: shingles.Words) -> tuple[IntArray, IntArray]:
     is_long = ends - words.begins >= _SHORTEST
     term_words = np.flatnonzero(is_long)
     return term_words, ends[term_words]
+
+
+class _RareWords:
+    """See lshdb.store.parts.IndexPart; a row is a term's secret hash, the document, and 0."""
+
+    collects = False
+
+    def made(self, texts: Sequence[str], _settings: Settings, _tokens: object) -> PartRows:
+        """See IndexPart; the column has the terms of each text."""
+        terms = np.array(indexed(texts), dtype=object)
+        return PartRows(1, np.arange(len(texts)), (terms,))
+
+    def write(self, index: Index, rows: PartRows) -> None:
+        """See IndexPart."""
+        order = np.argsort(rows.documents)  # the full-text table writes what it holds at a lower id
+        (terms,) = rows.columns
+        self._insert(index, rows.documents[order], terms[order])
+
+    def _insert(self, index: Index, doc_ids: IntArray, terms: Iterable[Any]) -> None:
+        index.connection.run_many(sql.INSERT_TERMS, zip(doc_ids.tolist(), terms, strict=True))
+
+    def remove(
+        self, index: Index, doc_ids: IntArray, texts: Sequence[str], _settings: Settings
+    ) -> None:
+        """See IndexPart."""
+        rows = zip(doc_ids.tolist(), indexed(texts), strict=True)
+        index.connection.run_many(sql.DELETE_TERMS, rows)
+
+    def rebuild(
+        self, index: Index, documents: Documents, _settings: Settings, progress: Progress
+    ) -> int:
+        """See IndexPart."""
+        index.connection.rows(sql.CLEAR_RARE_WORDS)
+        total = 0
+        for doc_ids, texts in documents:
+            self._insert(index, doc_ids, indexed(texts))
+            total += len(texts)
+            progress(total, None, "documents")
+        return total
+
+    def expected(self, doc_ids: IntArray, texts: Sequence[str], _settings: Settings) -> IndexRows:
+        """See IndexPart."""
+        distinct = [sorted(set(terms.split())) for terms in indexed(texts)]
+        return _rows([*chain.from_iterable(distinct)], doc_ids.repeat([*map(len, distinct)]))
+
+    def stored(self, index: Index) -> Iterator[IndexRows]:
+        """See IndexPart."""
+        connection = index.connection
+        connection.rows(sql.ALLOW_TEMPORARY)
+        connection.rows(sql.READ_RARE_WORDS)
+        for rows in connection.parts(sql.RARE_WORDS, size=_READ):
+            terms, doc_ids = zip(*rows, strict=True)
+            yield _rows(terms, integers([doc_ids]))
+
+
+def _rows(terms: Sequence[str], doc_ids: IntArray) -> IndexRows:
+    hashes = shingles.element_hashes(terms, "terms", hashing.secret_seed()).view(np.int64)
+    return np.stack([hashes, doc_ids, np.zeros_like(doc_ids)])
+
+
+PART = _RareWords()

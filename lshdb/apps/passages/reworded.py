@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lshdb.apps.passages import lookups, passage_runs, passage_windows, places, rare_words
+from lshdb.apps.passages import lookups, passage_runs, passage_windows, positions, rare_words
 from lshdb.apps.passages.model import CopiedPassage, PassagePair, Passages, Source
 from lshdb.apps.passages.options import PassagePairsOptions, PassagesOptions
 from lshdb.apps.passages.rare_words import STEP, WINDOW, Terms
@@ -387,7 +387,7 @@ def _trimmed(
     ):
         units = _dense(terms_of_side.units[indices])
         start, end = terms_of_side.starts[units[:1]], terms_of_side.stops[units[-1:]]
-        lines = places.line_numbers([content], np.zeros(1, dtype=np.int64), start, end)
+        lines = positions.line_numbers([content], np.zeros(1, dtype=np.int64), start, end)
         spans += [int(bound[0]) for bound in (start, end, *lines)]
     words = int(np.ptp(_dense(text.terms.units[a_indices]))) + 1
     return passage_runs.passage_at(text.content, other, spans, words, score, "reworded", score)

@@ -1,6 +1,18 @@
-"""Weights by rarity, of fingerprints and of terms: what half of a collection has proves nothing.
+"""Similarity weighted by rarity: of fingerprints, of terms, of the shingles of records.
 
-The weight of a fingerprint is its rarity, by the documents that have it; see `rarity`.
+What half of a collection has proves nothing.
+
+The rarity of a fingerprint or shingle is its inverse document frequency (Sparck Jones: A
+statistical interpretation of term specificity, Journal of Documentation 28, 1972), by the other
+documents that have it, and less log 2, so that it is 0 where half of the documents have it:
+
+    rarity = max(0, log(N / (2 max(1, df - 1))))
+
+of N stored documents (at least 4), of which df have it. Of a pair with sets A and B, where w adds
+up weights, `weighted` is w(A & B) / w(A | B), the weighted Jaccard similarity, and
+`weighted_share` is w(A & B) / min(w(A), w(B)); 0 where nothing has a weight. By
+df - 1, what only two documents have weighs as much as what one has.
+
 Fingerprints are a sample, so these are estimates. A report, which reads all documents, weighs all
 shingles of texts (`weigh_all`): of 2,783 pairs of sections of law it has 2,668 among its first
 5,566, and by fingerprints 2,633. Of programs it weighs fingerprints, too, whose shingles are longer
@@ -15,21 +27,35 @@ have it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter
+from typing import Any, TypeVar
 
 import numpy as np
 
-from lshdb.apps.passages import lookups, rare_words, rarity, winnowing
+from lshdb.apps.passages import lookups, rare_words, winnowing
+from lshdb.errors import UsageError
 from lshdb.limits import Limits
+from lshdb.options import WeightedOptions
 from lshdb.search import similarity
+from lshdb.search.query import QueryBatch, QueryPairs, contents_of
+from lshdb.search.similarity import Contents
 from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import StoreReader
 from lshdb.text import arrays
-from lshdb.text.arrays import is_in
+from lshdb.text.arrays import IntArray, Shares, is_in
 from lshdb.text.content import from_stored
 from lshdb.text.shingles import distinct_shingles
 
+_MIN_DOCUMENTS = 4
+"""With fewer, what a pair shares would be half of all, and weigh nothing."""
+_PER_CHUNK = 1 << 20
+"""How many values are compared in one array."""
+_EQUAL = 1 - 1e-9
+"""The share of the larger document from which both are equal, as sums are rounded."""
 MAX_HASHES = 1 << 23
 """Hashes of all documents that are weighed together: some 300 MB while they are sorted."""
 COMMON = 0.02
@@ -38,6 +64,153 @@ _MIN_WINDOWS = 1_000
 """A smaller collection counts as one of this many windows: else nothing in it would be rare."""
 _FREQUENT = 500
 """Documents of a term above which it leads to none of them."""
+
+T = TypeVar("T")
+
+
+def rarity(counts: IntArray | Shares, documents: int) -> Shares:
+    """The weights float64[n] of what counts [n] of some documents have."""
+    halves = max(documents, _MIN_DOCUMENTS) / (2 * np.maximum(counts - 1, 1))
+    return np.maximum(np.log(halves), 0)
+
+
+def compared(
+    documents: IntArray,
+    number: IntArray,
+    weights: Shares,
+    counts: IntArray,
+    left: IntArray,
+    right: IntArray,
+    min_total: float = 0,
+    min_part: float = 0,
+) -> Shares:
+    """How similar pairs int64[p] of documents are: `weighted` and `weighted_share`.
+
+    Args:
+        documents: int64[v], ascending: the index of the document that has each value.
+        number: int64[v], which value that is, once a document.
+        weights: float64[d], of the distinct values.
+        counts: int64[d], how many of these documents have each.
+        left: int64[p], the index of the first document of each pair.
+        right: int64[p], that of the second.
+        min_total: what a document weighs at least, where it is the smaller one; two that share all
+            they have are equal however little that is.
+        min_part: the same, as a part of the larger one.
+
+    Returns:
+        float64[2, p].
+    """
+    count = 1 + int(max(left.max(initial=0), right.max(initial=0)))
+    totals = np.bincount(documents, weights[number], minlength=count)
+    # What one document has, or what weighs nothing, adds nothing to what a pair shares.
+    shareable = ((counts > 1) & (weights > 0))[number]
+    documents, number = documents[shareable], number[shareable]
+    sizes = np.bincount(documents, minlength=count)
+    codes = np.sort(documents * len(weights) + number)
+    number = codes % max(len(weights), 1)
+    begins, common = arrays.offsets_of(sizes), np.zeros(len(left))
+    for part in arrays.chunks_of(sizes[left], _PER_CHUNK):
+        of_left = arrays.expand_ranges(begins[left[part]], sizes[left[part]])
+        pair = np.repeat(np.arange(len(left[part])), sizes[left[part]])
+        shared = is_in(right[part][pair] * len(weights) + number[of_left], codes)
+        common[part] = np.bincount(
+            pair[shared], weights[number[of_left[shared]]], minlength=len(left[part])
+        )
+    a, b = totals[left], totals[right]
+    weighted = np.zeros((2, len(left)))
+    # Sums in another order may differ in their last bits.
+    larger = np.maximum(a, b)
+    smaller = np.maximum(np.minimum(a, b), np.maximum(larger * min_part, min_total))
+    for shares, total in zip(weighted, (a + b - common, smaller), strict=True):
+        np.divide(common, total, out=shares, where=common > 0)
+    weighted[:, (common > 0) & (common >= larger * _EQUAL)] = 1
+    return np.minimum(weighted, 1)
+
+
+class Weighing:
+    """Weighs documents of a file by some of their values; see lshdb.search.query.measure_of.
+
+    Attributes:
+        reader: of the file.
+        min_total, min_part: see `compared`.
+    """
+
+    min_total = min_part = 0.0
+
+    def __init__(self, reader: StoreReader) -> None:
+        self.reader = reader
+
+    def values_of(self, texts: Sequence[str]) -> tuple[IntArray, IntArray]:
+        """The values of n texts, and the index of the text of each, int64[v] both, by text."""
+        raise NotImplementedError
+
+    def weights_of(self, values: IntArray) -> Shares:
+        """The weights float64[d] of distinct values int64[d]."""
+        raise NotImplementedError
+
+    def weigh(self, contents: Contents, sizes: IntArray, left: IntArray, right: IntArray) -> Shares:
+        """`weighted` and `weighted_share` of pairs of documents, float64[2, p].
+
+        Args:
+            contents: gives the texts of documents, by ascending numbers.
+            sizes: int64[m], about how long each document is, by its number.
+            left: int64[p], the number of the first document of each pair.
+            right: int64[p], that of the second.
+        """
+        weighted = np.zeros((2, len(left)))
+        order = np.argsort(left, kind="stable").tolist()
+        at_once = self.reader.limits.join_read
+        for chunk in arrays.bounded(order, (sizes[left] + sizes[right]).__getitem__, at_once):
+            pairs = np.array(chunk)
+            numbers, indices = np.unique([left[pairs], right[pairs]], return_inverse=True)
+            values, documents = self.values_of([*contents(numbers)])
+            distinct, number, counts = np.unique(values, return_inverse=True, return_counts=True)
+            columns = documents, number, self.weights_of(distinct), counts
+            a, b = indices.reshape(2, -1)
+            weighted[:, pairs] = compared(*columns, a, b, self.min_total, self.min_part)
+        return weighted
+
+    def of_matches(self, batch: QueryBatch, pairs: QueryPairs) -> Shares:
+        """`weighted` and `weighted_share` of matches of queries, float64[2, c]."""
+        used, document = np.unique(pairs.document, return_inverse=True)
+        contents = contents_of(self.reader, batch, pairs.doc_ids[used])
+        sizes = np.append(batch.signed.shingles, self.reader.sizes(pairs.doc_ids[used])[0])
+        return self.weigh(contents, sizes, pairs.query, document + len(batch))
+
+
+def ranked(
+    results: Iterable[T], request: WeightedOptions, top: int | None, usual: str = ""
+) -> Iterable[T]:
+    """The results whose weighted similarity is high enough, in the order of `request.sort`.
+
+    Args:
+        results: any number.
+        request: the minimum and the order.
+        top: how many are returned, if not all.
+        usual: the field that orders equal ones, and all without `request.sort`; empty if they are
+            in order.
+    """
+    if (minimum := request.min_weighted) is not None:
+        weighted = attrgetter("weighted")
+        results = (result for result in results if weighted(result) >= minimum)
+    order = [name for name in (request.sort, usual) if name]
+    if request.sort is not None or (order and top is not None):
+        results = sorted(results, key=attrgetter(*order), reverse=True)
+    return islice(results, None if top is None else min(top, sys.maxsize))
+
+
+def ranking(settings: Settings) -> Callable[..., Iterable[Any]]:
+    """`ranked`, for results of a file with these settings.
+
+    Raises:
+        UsageError: nothing weighs documents in this file.
+    """
+    if not settings.passages and not settings.records:
+        raise UsageError(
+            "similarity weighted by rarity needs the index of passages: make it with "
+            "`lshdb reindex --passages 8`, or a new file with `lshdb init --passages 8`"
+        )
+    return ranked
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,37 +224,35 @@ class FingerprintWeights:
         base: int64[any], sorted: those of base texts weigh nothing.
     """
 
-    values: arrays.IntArray
-    weights: arrays.Shares
+    values: IntArray
+    weights: Shares
     alone: float
-    base: arrays.IntArray
+    base: IntArray
 
     @classmethod
     def of(
         cls,
-        values: arrays.IntArray,
-        counts: arrays.IntArray,
+        values: IntArray,
+        counts: IntArray,
         documents: int,
         limits: Limits,
-        base: arrays.IntArray,
+        base: IntArray,
     ) -> FingerprintWeights:
         """The weights of sorted fingerprints int64[f] that int64[f] of some documents have.
 
         What more than `query_first` documents have weighs nothing, so that nobody counts them.
         """
-        weights = np.where(counts > limits.query_first, 0, rarity.rarity(counts, documents))
-        return cls(values, weights, float(rarity.rarity(np.ones(1), documents)[0]), base)
+        weights = np.where(counts > limits.query_first, 0, rarity(counts, documents))
+        return cls(values, weights, float(rarity(np.ones(1), documents)[0]), base)
 
-    def compared(
-        self, prints: winnowing.Fingerprints, left: arrays.IntArray, right: arrays.IntArray
-    ) -> arrays.Shares:
+    def compared(self, prints: winnowing.Fingerprints, left: IntArray, right: IntArray) -> Shares:
         """How similar pairs of n documents with these fingerprints are; see `compared`."""
         values, number, counts = np.unique(prints.values, return_inverse=True, return_counts=True)
         order = np.argsort(prints.documents, kind="stable")
         columns = prints.documents[order], number[order], self.of_values(values), counts
-        return rarity.compared(*columns, left, right)
+        return compared(*columns, left, right)
 
-    def of_values(self, values: arrays.IntArray) -> arrays.Shares:
+    def of_values(self, values: IntArray) -> Shares:
         """The weights of distinct fingerprints int64[f], float64[f]."""
         weights = np.full(len(values), self.alone)
         (known,) = is_in(values, self.values).nonzero()
@@ -115,7 +286,7 @@ class TermWeights:
         for terms in rare_words.terms_of([*base]):
             self._known.update(dict.fromkeys(terms.hashes.tolist(), 0.0))
 
-    def weights_of(self, terms: rare_words.Terms, indices: arrays.IntArray) -> arrays.Shares:
+    def weights_of(self, terms: rare_words.Terms, indices: IntArray) -> Shares:
         """The weights of terms int64[n] of a text, float64[n]; 0 for those that do not count."""
         hashes = terms.hashes[indices].tolist()
         new = dict(zip(hashes, indices.tolist(), strict=True))
@@ -137,7 +308,7 @@ class TermWeights:
         )
 
 
-class Prints(rarity.Weighing):
+class Prints(Weighing):
     """Weighs documents of a file by their fingerprints."""
 
     def __init__(self, reader: StoreReader, base: Sequence[str] = ()) -> None:
@@ -145,14 +316,14 @@ class Prints(rarity.Weighing):
         self._documents = reader.count()[0]
         self._base = base_of(reader.settings, base)
 
-    def values_of(self, texts: Sequence[str]) -> tuple[arrays.IntArray, arrays.IntArray]:
+    def values_of(self, texts: Sequence[str]) -> tuple[IntArray, IntArray]:
         """See Weighing."""
         settings = self.reader.settings
         prints = winnowing.fingerprints(texts, settings.shingling, settings.passages, settings.seed)
         order = np.argsort(prints.documents, kind="stable")
         return prints.values[order], prints.documents[order]
 
-    def weights_of(self, values: arrays.IntArray) -> arrays.Shares:
+    def weights_of(self, values: IntArray) -> Shares:
         """See Weighing."""
         limits = self.reader.limits
         number, _ = lookups.documents_of_fingerprints(self.reader, values, limits.query_first + 1)
@@ -163,11 +334,11 @@ class Prints(rarity.Weighing):
 
 def weigh_all(
     reader: StoreReader,
-    doc_ids: arrays.IntArray,
-    sizes: arrays.IntArray,
-    left: arrays.IntArray,
-    right: arrays.IntArray,
-) -> arrays.Shares:
+    doc_ids: IntArray,
+    sizes: IntArray,
+    left: IntArray,
+    right: IntArray,
+) -> Shares:
     """`weighted` and `weighted_share` of pairs, by all that each of the documents has.
 
     Texts are read once. In memory are at most MAX_HASHES of their shingles, or of the fingerprints
@@ -192,11 +363,11 @@ def weigh_all(
         document_parts.append(documents[kept] + count)
         count += len(batch)
     _, number, counts = np.unique(np.concatenate(parts), return_inverse=True, return_counts=True)
-    weights = rarity.rarity(counts, len(doc_ids))
-    return rarity.compared(np.concatenate(document_parts), number, weights, counts, left, right)
+    weights = rarity(counts, len(doc_ids))
+    return compared(np.concatenate(document_parts), number, weights, counts, left, right)
 
 
-def _values_of(stored: Sequence[str], settings: Settings) -> tuple[arrays.IntArray, ...]:
+def _values_of(stored: Sequence[str], settings: Settings) -> tuple[IntArray, ...]:
     """The shingles of texts, or the fingerprints of programs, and the index of the text of each."""
     shingling = settings.shingling
     contents = [from_stored(text, shingling) for text in stored]
@@ -210,7 +381,7 @@ def _values_of(stored: Sequence[str], settings: Settings) -> tuple[arrays.IntArr
     return prints.values[order], prints.documents[order]
 
 
-def base_of(settings: Settings, more: Sequence[str]) -> arrays.IntArray:
+def base_of(settings: Settings, more: Sequence[str]) -> IntArray:
     """The fingerprints of the base texts of a file, and of more, int64[any], sorted."""
     return winnowing.base_fingerprints(
         settings.shingling.without(more), settings.passages, settings.seed

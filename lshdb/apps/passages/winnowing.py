@@ -18,8 +18,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from lshdb.apps.passages import statements as sql
 from lshdb.apps.passages.line_ends import whole_words
 from lshdb.apps.passages.positions import Units
+from lshdb.apps.passages.table_part import TablePart
+from lshdb.sketch.part_rows import PartRows
+from lshdb.sketch.settings import Settings
+from lshdb.store.index import IndexTable
 from lshdb.text import shingles
 from lshdb.text.arrays import NO_NUMBERS, IntArray, is_new
 from lshdb.text.hashing import Hashes, Offsets, selection, span_hash
@@ -234,3 +239,28 @@ def _piece_fingerprints(stream: Iterable[Hashes], window: int) -> Iterator[tuple
         keep = min(window - 1, len(hashes))
         tail = hashes[len(hashes) - keep :]
         hashes_before += len(hashes) - keep
+
+
+def _made(texts: Sequence[str], settings: Settings, tokens: Tokens | None) -> PartRows:
+    """See IndexPart; the columns are the values and the positions, by value."""
+    run, shingling, seed = settings.passages, settings.shingling, settings.seed
+    if tokens is None:
+        prints = fingerprints(texts, shingling, run, seed)
+    else:
+        group = of_group(texts, range(len(texts)), shingling, run, seed, tokens)
+        prints = of_groups([group])
+    return PartRows(run, prints.documents, (prints.values, prints.positions))
+
+
+PART = TablePart(
+    IndexTable(
+        "fingerprints",
+        sql.FINGERPRINT_ROWS,
+        sql.INSERT_FINGERPRINT,
+        sql.INSERT_FINGERPRINTS,
+        sql.DELETE_FINGERPRINT,
+        sql.DELETE_FINGERPRINTS,
+    ),
+    _made,
+)
+"""The part of the index that finds copied passages."""

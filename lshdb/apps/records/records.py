@@ -1,7 +1,7 @@
 """Which records are similar: those that share what few others have.
 
-A shingle weighs the square of its rarity (lshdb.apps.passages.rarity), as a term does in the cosine
-of two TF-IDF vectors. Two records are as similar as their `weighted_share`: what both have, as a
+A shingle weighs the square of its rarity (apps.passages.weights), as a term does in the cosine of
+two TF-IDF vectors. Two records are as similar as their `weighted_share`: what both have, as a
 share of the smaller one, which weighs at least as much as LEAST shingles that no other record has.
 So a name alone is found in a name with a description, but not a common word in all.
 `scripts/measure/experiments/records.py` compares measures and thresholds. Pages, such as scans,
@@ -21,7 +21,7 @@ from itertools import chain
 
 import numpy as np
 
-from lshdb.apps.passages.rarity import Weighing, rarity
+from lshdb.apps.passages.weights import Weighing, rarity
 from lshdb.apps.records import statements as sql
 from lshdb.apps.records.record_index import EVERY, is_of_pages, record_shingles
 from lshdb.errors import Cut, UsageError, warn_of_limit
@@ -238,7 +238,7 @@ class RecordScorer:
 
     Attributes:
         records: those of the file.
-        contents, sizes: see lshdb.apps.passages.rarity.Weighing.
+        contents, sizes: see lshdb.apps.passages.weights.Weighing.
     """
 
     records: Records

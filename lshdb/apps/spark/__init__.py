@@ -16,7 +16,7 @@ Limits: keys give the order, as rows of a DataFrame have none. Spark Connect can
 `signatures`, `bands`, `candidate_pairs`, `pairs` and `clusters` work, without `Counts`.
 
     sketching    signatures and bands, by options; frame_documents checks the columns
-    candidates   candidate pairs, with a limit on one bucket; identical for that rule
+    candidates   candidate pairs, with a limit on one bucket
     verifying    similar pairs; clustering their components; deduplicating drops near duplicates
     copied_passages  fingerprints, and pairs of documents that share a passage
     databases    to lshdb files and back, by statements; reading has INPUT of the commands, and its
@@ -26,37 +26,22 @@ Doors: .
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from lshdb.errors import install
 
-if TYPE_CHECKING:
-    from lshdb.apps.spark.candidates import candidate_pairs
-    from lshdb.apps.spark.clustering import clusters
-    from lshdb.apps.spark.copied_passages import fingerprints, passage_pairs
-    from lshdb.apps.spark.counts import Counts
-    from lshdb.apps.spark.databases import Shard, read_database, write_databases
-    from lshdb.apps.spark.deduplicating import Deduplicated, dedup
-    from lshdb.apps.spark.frame_documents import make_settings
-    from lshdb.apps.spark.sketching import bands, signatures
-    from lshdb.apps.spark.verifying import pairs
-
-__all__ = [
-    "Counts",
-    "Deduplicated",
-    "Shard",
-    "bands",
-    "candidate_pairs",
-    "clusters",
-    "dedup",
-    "fingerprints",
-    "make_settings",
-    "pairs",
-    "passage_pairs",
-    "read_database",
-    "signatures",
-    "write_databases",
-]
+_NAMES = {
+    "candidates": "candidate_pairs",
+    "clustering": "clusters",
+    "copied_passages": "fingerprints passage_pairs",
+    "counts": "Counts",
+    "databases": "Shard read_database write_databases",
+    "deduplicating": "Deduplicated dedup",
+    "frame_documents": "make_settings",
+    "sketching": "bands signatures",
+    "verifying": "pairs",
+}
+_MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
+__all__ = sorted(_MODULES)
 
 
 def check_installed() -> None:
@@ -70,19 +55,7 @@ def check_installed() -> None:
 
 def __getattr__(name: str) -> object:
     """Import a name when it is first used; ImportError where Spark is not installed."""
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module 'lshdb.spark' has no attribute {name!r}")
     check_installed()
-    modules = (
-        "sketching",
-        "candidates",
-        "verifying",
-        "clustering",
-        "deduplicating",
-        "copied_passages",
-        "frame_documents",
-        "databases",
-        "counts",
-    )
-    found = (import_module(f"lshdb.apps.spark.{module}") for module in modules)
-    return next(filter(None, (getattr(module, name, None) for module in found)))
+    return getattr(import_module(f"lshdb.apps.spark.{_MODULES[name]}"), name)

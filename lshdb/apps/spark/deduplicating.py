@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from lshdb import InputError, UsageError, groups
+from lshdb import InputError, Settings, UsageError, groups
 from lshdb.apps.dedup import rules
 from lshdb.apps.dedup.model import DROPPED
 from lshdb.apps.dedup.run import references_checked
@@ -25,21 +25,14 @@ from lshdb.apps.spark import (
     clustering,
     copied_passages,
     frame_documents,
-    identical,
     sketching,
 )
 from lshdb.apps.spark.counts import Counts
 from lshdb.apps.spark.options import SparkDedupOptions
 from lshdb.apps.spark.verifying import similar
 from lshdb.taking import takes
-
-_Join = Callable[..., DataFrame]
-_JOINS: dict[type, tuple[_Join, _Join]] = {
-    rules.CopiedRule: (copied_passages.prints, copied_passages.copied),
-    rules.IdenticalRule: (identical.digests, identical.identical),
-    rules.SimilarRule: (sketching.signed, similar),
-}
-"""What makes the rows by which documents are compared under a rule, and what compares them."""
+from lshdb.text import content
+from lshdb.text.shingling import Content
 
 _GONE = "lshdb dropped key"
 """A name that differs from all columns of users."""
@@ -137,6 +130,47 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     kept = df.where(keys.isNotNull()).join(gone, keys == F.col(f"`{_GONE}`"), "left_anti")
     dropped = dropped.to(frame_documents.schema_of({**DROPPED, **rule.columns}))
     return Deduplicated(kept, dropped, failed.select("where", "reason"), data.counts)
+
+
+def digests(documents: DataFrame, settings: Settings, counts: Counts | None) -> DataFrame:
+    """The digest of each checked document that has anything in it: key string, digest binary."""
+
+    def columns(keys: pa.Array, contents: list[Content]) -> sketching.BatchColumns:
+        filled = [index for index, each in enumerate(contents) if each]
+        if counts is not None:
+            counts.add("empty", len(contents) - len(filled))
+        forms = (content.encoded(contents[index]).encode() for index in filled)
+        indices = pa.array(filled, pa.int64())
+        return {"key": keys.take(indices), "digest": [*map(content.digest, forms)]}
+
+    return sketching.of_documents(documents, settings, columns, "key string, digest binary", counts)
+
+
+def identical(digests: DataFrame, _: DataFrame, options: SparkDedupOptions) -> DataFrame:
+    """The documents b, each once, that have the digest of an earlier document a.
+
+    Args:
+        digests: of all documents; keys of the reference have its prefix, and come first.
+        options: says whether a is of a reference in all pairs.
+
+    Returns:
+        The columns of `similar` but the estimate.
+    """
+    firsts = digests.selectExpr("min(key) OVER (PARTITION BY digest) AS a", "key AS b")
+    pairs = firsts.where("a <> b").where(~candidates.of_reference("b"))
+    if options.choice.drop.only_against:
+        pairs = pairs.where(candidates.of_reference("a"))
+    same = "true AS exact", "true AS identical", "true AS same_text"
+    return pairs.selectExpr("a", "b", "1D AS similarity", *same)
+
+
+_Join = Callable[..., DataFrame]
+_JOINS: dict[type, tuple[_Join, _Join]] = {
+    rules.CopiedRule: (copied_passages.prints, copied_passages.copied),
+    rules.IdenticalRule: (digests, identical),
+    rules.SimilarRule: (sketching.signed, similar),
+}
+"""What makes the rows by which documents are compared under a rule, and what compares them."""
 
 
 def _pairs(

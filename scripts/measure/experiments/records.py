@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import lshdb
-from lshdb.apps.passages.rarity import compared, rarity
+from lshdb.apps.passages.weights import compared, rarity
 from lshdb.apps.records.records import LEAST, Records
 from lshdb.text.arrays import Mask, Shares
 

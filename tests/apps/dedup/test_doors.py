@@ -224,7 +224,7 @@ import inspect
 import lshdb.spark
 from lshdb.apps.dedup.rules import rule_of
 from lshdb.apps.spark.deduplicating import _JOINS
-from lshdb.apps.spark.identical import identical
+from lshdb.apps.spark.deduplicating import identical
 from lshdb.apps.spark.options import SparkRuleOptions
 
 assert "toy" in inspect.signature(lshdb.spark.dedup).parameters

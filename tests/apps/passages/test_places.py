@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lshdb.apps.passages.places import line_numbers
+from lshdb.apps.passages.positions import line_numbers
 
 
 @given(st.lists(st.tuples(st.text("a\n\r\u2028", min_size=1), st.integers(0), st.integers(0))))

@@ -22,11 +22,11 @@ from lshdb.apps.dedup import (
     rules,
     run_outputs,
 )
+from lshdb.apps.dedup.adding import is_key_of
 from lshdb.apps.dedup.options import DedupOptions, DedupOutputs, RowsOptions
 from lshdb.apps.dedup.references import outermost, reference_of_text
 from lshdb.apps.dedup.rows import head_with
 from lshdb.apps.dedup.run import Run, reads_twice, references_checked
-from lshdb.apps.dedup.versions import is_key_of
 from lshdb.apps.merging.merging import rebased
 from lshdb.cli import files, messages, options, parameters, running
 from lshdb.database import store_of

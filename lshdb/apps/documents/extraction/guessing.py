@@ -90,7 +90,9 @@ def guess(data: bytes | bytearray) -> Guess | None:
         no_match_encoding="utf-8",
     )
     name = codecs.lookup(detected["encoding"] or "utf-8").name
-    if _mixes_scripts(sample.decode(name, "replace")):
+    words = re.findall(r"\w+", sample.decode(name, "replace"))
+    others = [word for word in words if _OTHER_LETTER.search(word)]
+    if 3 * sum(re.search("[A-Za-z]", word) is not None for word in others) > len(others):
         name = "cp1252"  # accents in words of Latin letters
     if name == "utf-8" or detected["confidence"] < CONFIDENCE:
         return None
@@ -100,9 +102,3 @@ def guess(data: bytes | bytearray) -> Guess | None:
         except UnicodeDecodeError:
             continue  # beyond the sample
     return None
-
-
-def _mixes_scripts(text: str) -> bool:
-    """Whether Latin letters are in more than a third of the words that have other letters."""
-    words = [word for word in re.findall(r"\w+", text) if _OTHER_LETTER.search(word)]
-    return 3 * sum(re.search("[A-Za-z]", word) is not None for word in words) > len(words)

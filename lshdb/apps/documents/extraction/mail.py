@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import IO
 
 from lshdb.apps.documents.extraction import labels, parts
 from lshdb.apps.documents.extraction.kinds import HEADER, Metadata, Refused, separates
@@ -114,11 +113,21 @@ def messages(path: str, start: int) -> Iterator[tuple[bytearray, int, int]]:
     """
     with open(path, "rb") as file:
         file.seek(start)
-        offset = _first_separator(file)
+        offset = start
+        while (line := file.readline(_LINE)) and not line.strip():
+            offset += len(line)
+        if line and not line.startswith(b"From "):
+            raise Refused("no mailbox: it does not begin with a line 'From ...'")
+        file.seek(offset)
         data, size = bytearray(), 0
         begins_line, is_first = True, True
         while line := file.readline(_LINE):
-            if begins_line and line.startswith(b"From ") and (is_first or _separates(file, line)):
+            is_separator = begins_line and line.startswith(b"From ")
+            if is_separator and not is_first:
+                behind = file.tell()
+                is_separator = separates(line, file.readline(_LINE))
+                file.seek(behind)
+            if is_separator:
                 if size:
                     yield data, size, offset
                 data, size, is_first = bytearray(), 0, False
@@ -136,22 +145,3 @@ def messages(path: str, start: int) -> Iterator[tuple[bytearray, int, int]]:
                 data += line
         if size:
             yield data, size, offset
-
-
-def _first_separator(file: IO[bytes]) -> int:
-    """Go to the first line that is not blank; return its offset."""
-    offset = file.tell()
-    while (line := file.readline(_LINE)) and not line.strip():
-        offset += len(line)
-    if line and not line.startswith(b"From "):
-        raise Refused("no mailbox: it does not begin with a line 'From ...'")
-    file.seek(offset)
-    return offset
-
-
-def _separates(file: IO[bytes], line: bytes) -> bool:
-    """Whether a line, after which the file is, separates messages."""
-    offset = file.tell()
-    following = file.readline(_LINE)
-    file.seek(offset)
-    return separates(line, following)

@@ -4,7 +4,7 @@ import html
 import os
 import re
 from collections.abc import Iterable, Iterator
-from typing import IO, Any
+from typing import Any
 from urllib.parse import unquote
 from zipfile import ZipFile, ZipInfo
 
@@ -48,8 +48,8 @@ class Package:
         Refused: it unpacks to more than the limit.
     """
 
-    def __init__(self, file: str | IO[bytes]) -> None:
-        self._archive = ZipFile(file)
+    def __init__(self, path: str) -> None:
+        self._archive = ZipFile(path)
         entries = self._archive.infolist()
         size = sum(entry.file_size for entry in entries)
         if size > _UNPACKED:

@@ -31,8 +31,8 @@ _STREAMS = {
 _PAGE = (b"<!doctype html", b"<html", b"<table", b"<head", b"<body")
 
 
-def actual_kind(path: str, kind: str) -> tuple[str, str]:
-    """The kind of a file by its first bytes, whatever its suffix says, and its reader.
+def actual_kind(path: str, kind: str) -> str:
+    """The kind of a file by its first bytes, whatever its suffix says.
 
     Raises:
         Refused: it cannot be read.
@@ -46,27 +46,19 @@ def actual_kind(path: str, kind: str) -> tuple[str, str]:
     elif b"%pdf-" in small[:PROBE]:
         real_kind = "pdf"
     elif head.startswith(_OLD_OFFICE):
-        real_kind = _kind_of_old(path, kind)
+        with open(path, "rb") as file:
+            data = file.read()
+        for stream, message in _STREAMS.items():
+            if stream.encode("utf-16-le") in data:
+                raise Refused(message)
+        real_kind = "xlsx" if kind != "zip" else None
     elif real_kind is None and kind not in ("html", "rtf") and any(tag in small for tag in _PAGE):
         real_kind = "html"
     if real_kind == "zip":
         from lshdb.apps.documents.extraction.packages import Package, kind_of
 
-        real_kind = kind_of(Package(path)) or kind
-    elif real_kind == "mbox":
-        real_kind = None
-    kind = real_kind or kind
-    return kind, LIBRARIES[kind].reader
-
-
-def _kind_of_old(path: str, kind: str) -> str | None:
-    """The kind of a file of the Office before 2007, or of one that is locked."""
-    with open(path, "rb") as file:
-        data = file.read()
-    for stream, message in _STREAMS.items():
-        if stream.encode("utf-16-le") in data:
-            raise Refused(message)
-    return "xlsx" if kind != "zip" else None
+        real_kind = kind_of(Package(path))
+    return kind if real_kind is None or real_kind == "mbox" else real_kind
 
 
 def pages_within(pages: Iterable[str], largest: int) -> list[str]:
@@ -110,8 +102,8 @@ def _document(job: Metadata, message: bytes | bytearray | None = None) -> Metada
             rows = pages_within(sheets.rows(path, job["sheet"]), job["largest"])
             return {"text": "\n".join(rows), "metadata": {}, "extracted": {}}
         if message is None:
-            kind, reader = actual_kind(path, kind)
-            module, _, function = reader.partition(".")
+            kind = actual_kind(path, kind)
+            module, _, function = LIBRARIES[kind].reader.partition(".")
             pages = getattr(import_module(f".{module}", __package__), function)(path, about)
         else:
             pages = [mail.text_of(message, about)]

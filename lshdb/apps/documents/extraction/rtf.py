@@ -7,12 +7,7 @@ from lshdb.apps.documents.extraction.kinds import Metadata
 
 def pages(path: str, _: Metadata) -> Iterator[str]:
     """The text of a file."""
-    with open(path, "rb") as file:
-        yield text_of(file.read())
-
-
-def text_of(data: bytes) -> str:
-    """The text of RTF."""
     from striprtf.striprtf import rtf_to_text
 
-    return str(rtf_to_text(data.decode("latin-1"), errors="replace"))  # type: ignore[no-untyped-call]
+    with open(path, encoding="latin-1", newline="") as file:
+        yield str(rtf_to_text(file.read(), errors="replace"))  # type: ignore[no-untyped-call]

@@ -12,9 +12,6 @@ from lshdb.apps.documents.extraction.kinds import Metadata, Refused, note_damage
 from lshdb.apps.documents.extraction.office import read_part
 from lshdb.apps.documents.extraction.packages import LOCKED, Package
 
-_SHEET = re.compile(r"xl/worksheets/[^/]+\.bin")
-_ROW_RECORD, _CELL_RECORDS, _SIZE_RECORD = 0, {*range(1, 12), 62}, 148
-"""Records of XLSB sheets: a row, cells, and the size of the sheet."""
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _OTHERS = {"comments": ("p", "t"), "drawing": ("p", "t"), "threadedComment": ("text",)}
 """Related parts of a sheet that have text, and its elements."""
@@ -35,8 +32,13 @@ def pages(path: str, about: Metadata) -> Iterator[str]:
             if len(book.sheet_names) == 1:
                 raise
             note_damage(about, f"sheet {name}", error)
-    if package is not None:
-        yield from _drawings_and_notes(package, about)
+    if package is None:
+        return
+    for sheet in filter(_SHEET.fullmatch, package.names):
+        with noted(about, sheet):
+            for _, kind, target in package.related(sheet):
+                if kind in _OTHERS:
+                    yield read_part(package, target, about, _OTHERS[kind])
 
 
 def rows(path: str, name: str) -> Iterator[str]:
@@ -80,12 +82,3 @@ def _book(path: str) -> Any:
 
 def _cell(value: object) -> str:
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
-
-
-def _drawings_and_notes(package: Package, about: Metadata) -> Iterator[str]:
-    """The notes and text boxes of the sheets."""
-    for sheet in filter(_SHEET.fullmatch, package.names):
-        with noted(about, sheet):
-            for _, kind, target in package.related(sheet):
-                if kind in _OTHERS:
-                    yield read_part(package, target, about, _OTHERS[kind])

@@ -64,18 +64,12 @@ def normalized(pages: list[str], *, of_paper: bool) -> str:
 
 def _lines(page: str, *, of_paper: bool) -> list[str]:
     """The lines of a page that are not blank."""
-    text = _joined_pairs(page)
+    if _SURROGATES.search(page):  # one character for both halves; RTF writes them apart
+        page = page.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
     if of_paper:
-        text = re.sub("\u00ad\r?\n", "\ufffe", text)
-    lines = text.translate(_CHARACTERS).splitlines()
+        page = re.sub("\u00ad\r?\n", "\ufffe", page)
+    lines = page.translate(_CHARACTERS).splitlines()
     return [" ".join(line.split()) for line in lines if line.strip()]
-
-
-def _joined_pairs(text: str) -> str:
-    """The text with one character for both halves of a surrogate pair; RTF writes them apart."""
-    if _SURROGATES.search(text) is None:
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _joined(pieces: list[str], compounds: set[str]) -> str:

@@ -49,13 +49,14 @@ def page(data: bytes, about: Metadata, label: str = "", *, is_xhtml: bool = Fals
         is_xhtml: whether it is XHTML, although its beginning may not say so.
     """
     start = data[:_PROBE]
-    if (is_xhtml or _XHTML.search(start)) and (text := _of_xml(data, label)) is not None:
+    is_xhtml = is_xhtml or _XHTML.search(start) is not None
+    if is_xhtml and (text := _of_xml(data, label)) is not None:
         return _text(text, about)
     for pattern in (_LABEL, _XML_LABEL):
         if not label and (match := pattern.search(start)):
             label = match[1].decode("ascii", "replace")
     text = labels.decoded(data, label)
-    if is_xhtml or _XHTML.search(start):
+    if is_xhtml:
         text = _CLOSED.sub(r"<\1></\2>", text)
     return _text(text, about)
 
