@@ -78,7 +78,6 @@ def compared(
     documents: IntArray,
     number: IntArray,
     weights: Shares,
-    counts: IntArray,
     left: IntArray,
     right: IntArray,
     min_total: float = 0,
@@ -90,7 +89,6 @@ def compared(
         documents: int64[v], ascending: the index of the document that has each value.
         number: int64[v], which value that is, once a document.
         weights: float64[d], of the distinct values.
-        counts: int64[d], how many of these documents have each.
         left: int64[p], the index of the first document of each pair.
         right: int64[p], that of the second.
         min_total: what a document weighs at least, where it is the smaller one; two that share all
@@ -102,9 +100,6 @@ def compared(
     """
     count = 1 + int(max(left.max(initial=0), right.max(initial=0)))
     totals = np.bincount(documents, weights[number], minlength=count)
-    # What one document has, or what weighs nothing, adds nothing to what a pair shares.
-    shareable = ((counts > 1) & (weights > 0))[number]
-    documents, number = documents[shareable], number[shareable]
     sizes = np.bincount(documents, minlength=count)
     codes = np.sort(documents * len(weights) + number)
     number = codes % max(len(weights), 1)
@@ -164,8 +159,8 @@ class Weighing:
             pairs = np.array(chunk)
             numbers, indices = np.unique([left[pairs], right[pairs]], return_inverse=True)
             values, documents = self.values_of([*contents(numbers)])
-            distinct, number, counts = np.unique(values, return_inverse=True, return_counts=True)
-            columns = documents, number, self.weights_of(distinct), counts
+            distinct, number = np.unique(values, return_inverse=True)
+            columns = documents, number, self.weights_of(distinct)
             a, b = indices.reshape(2, -1)
             weighted[:, pairs] = compared(*columns, a, b, self.min_total, self.min_part)
         return weighted
@@ -247,10 +242,9 @@ class FingerprintWeights:
 
     def compared(self, prints: winnowing.Fingerprints, left: IntArray, right: IntArray) -> Shares:
         """How similar pairs of n documents with these fingerprints are; see `compared`."""
-        values, number, counts = np.unique(prints.values, return_inverse=True, return_counts=True)
+        values, number = np.unique(prints.values, return_inverse=True)
         order = np.argsort(prints.documents, kind="stable")
-        columns = prints.documents[order], number[order], self.of_values(values), counts
-        return compared(*columns, left, right)
+        return compared(prints.documents[order], number[order], self.of_values(values), left, right)
 
     def of_values(self, values: IntArray) -> Shares:
         """The weights of distinct fingerprints int64[f], float64[f]."""
@@ -364,7 +358,7 @@ def weigh_all(
         count += len(batch)
     _, number, counts = np.unique(np.concatenate(parts), return_inverse=True, return_counts=True)
     weights = rarity(counts, len(doc_ids))
-    return compared(np.concatenate(document_parts), number, weights, counts, left, right)
+    return compared(np.concatenate(document_parts), number, weights, left, right)
 
 
 def _values_of(stored: Sequence[str], settings: Settings) -> tuple[IntArray, ...]:

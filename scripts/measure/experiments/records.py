@@ -67,7 +67,7 @@ def compare(texts: dict[str, str], same: set[Pair], labelled: set[Pair]) -> None
         for power in (1, 2):
             weights = rarity(counts, len(texts)) ** power
             single = float(rarity(np.ones(1), len(texts))[0]) ** power
-            columns = documents, number, weights, counts, left, right
+            columns = documents, number, weights, left, right
             jaccard, smaller = compared(*columns, LEAST * single)
             totals = np.bincount(documents, weights[number], minlength=len(texts))
             common = jaccard / (1 + jaccard) * (totals[left] + totals[right])
