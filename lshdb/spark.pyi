@@ -1,5 +1,4 @@
 # What type checkers read of spark.py.
-from lshdb.apps.spark.candidates import candidate_pairs as candidate_pairs
 from lshdb.apps.spark.clustering import clusters as clusters
 from lshdb.apps.spark.copied_passages import fingerprints as fingerprints
 from lshdb.apps.spark.copied_passages import passage_pairs as passage_pairs
@@ -10,6 +9,7 @@ from lshdb.apps.spark.databases import write_databases as write_databases
 from lshdb.apps.spark.deduplicating import Deduplicated as Deduplicated
 from lshdb.apps.spark.deduplicating import dedup as dedup
 from lshdb.apps.spark.frame_documents import make_settings as make_settings
+from lshdb.apps.spark.similar_pairs import candidate_pairs as candidate_pairs
+from lshdb.apps.spark.similar_pairs import pairs as pairs
 from lshdb.apps.spark.sketching import bands as bands
 from lshdb.apps.spark.sketching import signatures as signatures
-from lshdb.apps.spark.verifying import pairs as pairs

@@ -126,7 +126,12 @@ def _admitted(
     if options.replace is not None:
         old = stored_document(store, options.replace)
     if outcome == "updated" and options.replace != key:
-        raise KeyInUse(_in_use(stored_document(store, key)))
+        stored = stored_document(store, key).content
+        holds = f", {shortened(str(stored), _SHOWN)!r}" if stored not in (None, "") else ""
+        raise KeyInUse(
+            f"the key {key!r} is in use by another document{holds}: give another key, or this one "
+            "as replace, too"
+        )
     threshold, compares_all, recall = comparison_at(store.settings, options.threshold)
     # Some more, as neither the replaced document nor its own earlier version counts.
     query = RankingOptions(top=options.top + 3, threshold=threshold, exhaustive=compares_all)
@@ -172,13 +177,3 @@ def _similar(store: Store, match: model.Match, content: Content) -> Similar:
         changes += [Change("", str(element)) for element in only_stored]
     likeness = match.similarity, match.exact, match.identical, match.same_text
     return Similar(match.key, *likeness, stored, tuple(changes))
-
-
-def _in_use(document: model.StoredDocument) -> str:
-    """What a message says of a key that another document has."""
-    text = "" if document.content is None else str(document.content)
-    holds = f", {shortened(text, _SHOWN)!r}" if text else ""
-    return (
-        f"the key {document.key!r} is in use by another document{holds}: give another key, or this "
-        "one as replace, too"
-    )

@@ -95,16 +95,6 @@ class Codes:
         counts: list[int] = sizes.tolist()
         return counts
 
-    def _finish(self, count: int) -> None:
-        """Sort what is remembered of documents 0 to `count` - 1, before the first `contained`."""
-        self.add([], [])
-        codes, samples, numbers, sizes = map(np.concatenate, zip(*self._parts, strict=True))
-        order = np.argsort(codes)
-        self._codes, self._samples = codes[order], samples[order]
-        self._numbers, self._sizes = numbers[order], sizes[order]
-        self._parts = []
-        self.dropped = np.zeros(count, dtype=np.bool_)
-
     def decisions(
         self,
         spool: Spool,
@@ -122,7 +112,13 @@ class Codes:
             options: which documents are dropped, and what their rows have.
         """
         self.spool = spool
-        self._finish(spool.count)
+        self.dropped = np.zeros(spool.count, dtype=np.bool_)
+        self.add([], [])
+        codes, samples, numbers, sizes = map(np.concatenate, zip(*self._parts, strict=True))
+        order = np.argsort(codes)
+        self._codes, self._samples = codes[order], samples[order]
+        self._numbers, self._sizes = numbers[order], sizes[order]
+        self._parts = []
         sources = [(collection.reference, collection.documents()) for collection in references]
         if not options.choice.drop.only_against:
             sources.append((None, spool.batches_of(spool.in_order())))

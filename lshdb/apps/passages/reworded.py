@@ -148,11 +148,7 @@ def _possible(
     window, other_window = np.divmod(pairs, begins[-1])
     # What either has weighs at least what the one has.
     possible = (shared >= _MIN_SHARED) & (weight >= min_score * text.totals[window])
-    window, other_window, weight = (
-        window[possible],
-        other_window[possible],
-        weight[possible],
-    )
+    window, other_window, weight = window[possible], other_window[possible], weight[possible]
     index = np.searchsorted(begins, other_window, side="right") - 1
     for other in hashing.distinct(index).tolist():
         of_other = index == other
@@ -241,7 +237,7 @@ class Search:
     min_score: float
     runs: passage_windows.Counting
     criteria: passage_runs.Criteria
-    max_candidates: int | None = None
+    max_candidates: int | None
 
     @classmethod
     def of(
@@ -467,13 +463,7 @@ def _pairs(search: Search, progress: Progress, last: int | None) -> Iterator[Pas
             for text, terms in zip(texts, rare_words.terms_of(texts), strict=True):
                 doc_id, key = next(waiting)
                 for source in search.of_text(text, terms, doc_id, doc_id):
-                    yield PassagePair(
-                        a=key,
-                        b=source.key,
-                        words=source.words,
-                        a_coverage=source.coverage,
-                        b_coverage=source.stored_coverage,
-                        passages=source.passages,
-                    )
+                    shares = source.coverage, source.stored_coverage
+                    yield PassagePair(key, source.key, source.words, *shares, source.passages)
                 done += 1
                 progress(done, total, "documents")

@@ -16,8 +16,8 @@ Limits: keys give the order, as rows of a DataFrame have none. Spark Connect can
 `signatures`, `bands`, `candidate_pairs`, `pairs` and `clusters` work, without `Counts`.
 
     sketching    signatures and bands, by options; frame_documents checks the columns
-    candidates   candidate pairs, with a limit on one bucket
-    verifying    similar pairs; clustering their components; deduplicating drops near duplicates
+    similar_pairs  candidates that share a bucket, and which of them are similar
+    clustering   their components; deduplicating drops near duplicates
     copied_passages  fingerprints, and pairs of documents that share a passage
     databases    to lshdb files and back, by statements; reading has INPUT of the commands, and its
                  broken lines; starting starts Spark, and has its errors; counts what is left out
@@ -30,15 +30,14 @@ from importlib import import_module
 from lshdb.errors import install
 
 _NAMES = {
-    "candidates": "candidate_pairs",
     "clustering": "clusters",
     "copied_passages": "fingerprints passage_pairs",
     "counts": "Counts",
     "databases": "Shard read_database write_databases",
     "deduplicating": "Deduplicated dedup",
     "frame_documents": "make_settings",
+    "similar_pairs": "candidate_pairs pairs",
     "sketching": "bands signatures",
-    "verifying": "pairs",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_MODULES)

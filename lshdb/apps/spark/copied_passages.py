@@ -21,7 +21,7 @@ from lshdb.apps.dedup.whole_texts import WholeTexts, warn_of_shortest
 from lshdb.apps.passages import passage_runs, passage_windows, passages
 from lshdb.apps.passages.model import PASSAGE, PASSAGE_PAIR, passage_values
 from lshdb.apps.passages.winnowing import fingerprints as winnowed
-from lshdb.apps.spark import candidates, clustering, frame_documents, sketching, verifying
+from lshdb.apps.spark import clustering, frame_documents, similar_pairs, sketching
 from lshdb.apps.spark.counts import LIMITS, Counts
 from lshdb.apps.spark.options import SparkDedupOptions, SparkOptions, SparkPassagesOptions
 from lshdb.columns import PAIR
@@ -123,7 +123,7 @@ def passage_pairs(df: DataFrame, options: SparkPassagesOptions) -> DataFrame:
         ]
         return pa.RecordBatch.from_pylist(records, to_arrow_schema(_SCHEMA))
 
-    return verifying.compared(pairs, docs, settings, compare, _SCHEMA)
+    return similar_pairs.compared(pairs, docs, settings, compare, _SCHEMA)
 
 
 def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkDedupOptions) -> DataFrame:
@@ -138,7 +138,7 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkDedupOpt
     settings, choice = options.data.settings, options.choice
     buckets = fingerprints.selectExpr("key", "0 AS band_no", "fingerprint AS bucket_key").distinct()
     plain = replace(settings, construction=Construction(rows=1, bands=1))
-    pairs = candidates.candidate_pairs(
+    pairs = similar_pairs.candidate_pairs(
         buckets,
         plain,
         limit=choice.buckets.limit,
@@ -171,7 +171,7 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkDedupOpt
             records.append(dict(zip(_COPIED, row, strict=True)))
         return pa.RecordBatch.from_pylist(records, to_arrow_schema(schema))
 
-    return verifying.compared(pairs, documents, settings, compare, schema)
+    return similar_pairs.compared(pairs, documents, settings, compare, schema)
 
 
 def whole_texts(
@@ -192,7 +192,7 @@ def whole_texts(
         counts.add("short_references", len(texts))
     short = WholeTexts(settings.shingling, settings.passages)
     short.take(range(len(texts)), [text for _, text in texts])
-    keys = [texts[index][0].partition(candidates.KEY_MARK)[2] for index in short.shortest]
+    keys = [texts[index][0].partition(similar_pairs.KEY_MARK)[2] for index in short.shortest]
     warn_of_shortest("references", keys)
 
     def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:

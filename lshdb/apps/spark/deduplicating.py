@@ -21,15 +21,14 @@ from lshdb.apps.dedup import rules
 from lshdb.apps.dedup.model import DROPPED
 from lshdb.apps.dedup.run import references_checked
 from lshdb.apps.spark import (
-    candidates,
     clustering,
     copied_passages,
     frame_documents,
+    similar_pairs,
     sketching,
 )
 from lshdb.apps.spark.counts import Counts
 from lshdb.apps.spark.options import SparkDedupOptions
-from lshdb.apps.spark.verifying import similar
 from lshdb.taking import takes
 from lshdb.text import content
 from lshdb.text.shingling import Content
@@ -157,9 +156,9 @@ def identical(digests: DataFrame, _: DataFrame, options: SparkDedupOptions) -> D
         The columns of `similar` but the estimate.
     """
     firsts = digests.selectExpr("min(key) OVER (PARTITION BY digest) AS a", "key AS b")
-    pairs = firsts.where("a <> b").where(~candidates.of_reference("b"))
+    pairs = firsts.where("a <> b").where(~similar_pairs.of_reference("b"))
     if options.choice.drop.only_against:
-        pairs = pairs.where(candidates.of_reference("a"))
+        pairs = pairs.where(similar_pairs.of_reference("a"))
     same = "true AS exact", "true AS identical", "true AS same_text"
     return pairs.selectExpr("a", "b", "1D AS similarity", *same)
 
@@ -168,7 +167,7 @@ _Join = Callable[..., DataFrame]
 _JOINS: dict[type, tuple[_Join, _Join]] = {
     rules.CopiedRule: (copied_passages.prints, copied_passages.copied),
     rules.IdenticalRule: (digests, identical),
-    rules.SimilarRule: (sketching.signed, similar),
+    rules.SimilarRule: (sketching.signed, similar_pairs.similar),
 }
 """What makes the rows by which documents are compared under a rule, and what compares them."""
 
@@ -210,7 +209,7 @@ def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
             raise UsageError(f"against {reference.data!r:.100} is not a DataFrame")
         columns: dict[str, Any] = dict(reference.fields)
         named = groups.replaced(options.data, **columns)
-        before: Column = F.lit(f"{candidates.REFERENCE}{number:0{_NUMBER_DIGITS}d}")
+        before: Column = F.lit(f"{similar_pairs.REFERENCE}{number:0{_NUMBER_DIGITS}d}")
         order = frame_documents.number_order(reference.data, named.columns.key, F.col("key"))
         if order is not None:
             before = F.concat(before, order)
@@ -245,7 +244,7 @@ def _with_order_keys(
 def _with_keys(documents: DataFrame, before: Column) -> DataFrame:
     """The documents, with a prefix and a mark before their keys."""
     return documents.select(
-        F.concat(before, F.lit(candidates.KEY_MARK), "key").alias("key"), "content"
+        F.concat(before, F.lit(similar_pairs.KEY_MARK), "key").alias("key"), "content"
     )
 
 
@@ -266,14 +265,14 @@ def _dropped_keys(similar: DataFrame) -> DataFrame:
 def _reasons(pairs: DataFrame, references: Sequence[str]) -> DataFrame:
     """The dropped documents and the reasons, from pairs whose `a` is kept; names references."""
     others = [name for name in pairs.columns if name not in "ab"]
-    is_new = ~candidates.of_reference("a")
+    is_new = ~similar_pairs.of_reference("a")
     order = F.struct(is_new, F.expr("-similarity"), F.expr("NOT identical"), "a")
     best = F.min_by(F.struct("a", *others), order)
     kept = pairs.groupBy("b").agg(best.alias("kept"))
-    name = f"substring({{0}}, locate('{candidates.KEY_MARK}', {{0}}) + 1) AS {{1}}"
+    name = f"substring({{0}}, locate('{similar_pairs.KEY_MARK}', {{0}}) + 1) AS {{1}}"
     names = F.array(*map(F.lit, references or [""]))
     number = F.substring("kept.a", 2, _NUMBER_DIGITS).cast("int")
-    reference = F.when(candidates.of_reference("kept.a"), F.get(names, number))
+    reference = F.when(similar_pairs.of_reference("kept.a"), F.get(names, number))
     return kept.withColumn("reference", reference).selectExpr(
         name.format("b", "key"),
         name.format("kept.a", "kept"),

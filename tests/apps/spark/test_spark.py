@@ -47,9 +47,9 @@ from pyspark.sql import DataFrame
 import lshdb.spark
 from lshdb.apps.dedup.model import DROPPED, dropped_columns, dropped_row
 from lshdb.apps.spark import clustering, reading
-from lshdb.apps.spark.candidates import candidate_pairs
 from lshdb.apps.spark.frame_documents import documents, keys_of, number_order
 from lshdb.apps.spark.options import SparkOptions
+from lshdb.apps.spark.similar_pairs import candidate_pairs
 from lshdb.apps.spark.starting import session, translated_errors
 from lshdb.cli.app import make_app
 from lshdb.keys import key_of_id
