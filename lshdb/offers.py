@@ -103,7 +103,6 @@ OF_OPTIONS = {
     "set_item": "lshdb.apps.long_tables.element_rows:element_rows",
     "repair": "lshdb.apps.repair.repairing:repaired",
     "conclusion": "lshdb.apps.repair.cli.concluding:conclusion",
-    "where": "lshdb.apps.conditions.matching:condition",
     "restore": "lshdb.apps.repair.cli.restoring:restore",
 }
 """What does the work of options that the core has."""

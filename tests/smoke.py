@@ -58,7 +58,6 @@ COMMANDS = (
     ("add texts --exclude none", "ignoring", "unchanged 2"),
     ("query texts/a.txt", "", "texts/b.txt"),
     ("query --containment texts/a.txt", "passages", "texts/b.txt"),
-    ("query texts/a.txt --where shingles+>+0", "conditions", "texts/b.txt"),
     ("pairs", "", "texts/a.txt\ttexts/b.txt"),
     ("pairs --distinguish numbers", "numbers", "texts/a.txt\ttexts/b.txt"),
     ("pairs --sample 1", "review", "1 of the 1 pair that match"),

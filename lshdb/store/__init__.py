@@ -12,7 +12,7 @@ schema.sql, all other SQL of the core in statements, except pragmas, BEGIN, COMM
     index, parts   writes signatures and bands; the door for other parts, which apps have
     late           the band rows of a large addition, written when its documents are
     snapshot       what apps read of a file at one moment: a door that lookups is
-    readonly_sql   runs a user's SELECT
+    readonly_sql   runs a user's SELECT, or condition on documents
     functions      SQL functions such as lsh_similarity, for any connection
     backup         copies a file in use
     location       where a file is, and whether it has other names with logs of their own

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from lshdb import errors, offers
+from lshdb import errors
 from lshdb.json_text import dumps
 from lshdb.model import Bucket
 from lshdb.options import ConditionOptions, Parameters, SqlValue
@@ -137,8 +137,7 @@ class StoreReader:
         try:
             keep = None
             if where is not None:
-                matching = offers.offered(offers.OF_OPTIONS, "where")
-                keep = matching(connection, where, condition.parameters)
+                keep = readonly_sql.condition(connection, where, condition.parameters)
             yield StoreReader(connection), keep
         finally:
             connection.close()

@@ -1,13 +1,22 @@
-"""A user's own SQL, on a separate connection that can only read."""
+"""A user's own SQL, on a separate connection that can only read: a statement, or a condition.
+
+A condition is one expression about a document, evaluated for some of them. SQLite itself decides
+whether a text is one expression: it must accept the text in two statements, between parentheses and
+between the words of a CASE. A text that ends one of them early is a syntax error in the other.
+"""
 
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
 from lshdb.errors import QueryError
+from lshdb.json_text import dumps
 from lshdb.options import Parameters, SqlValue
 from lshdb.store import functions, guard
 from lshdb.store.connection import connect, file_size
+from lshdb.store.rows import integers
 from lshdb.text import arrays
 
 _ALLOWED = {
@@ -65,8 +74,6 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_VDBE_OP: 1_000_000,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-DocumentFilter = Callable[[arrays.IntArray], arrays.Mask]
-"""Takes doc_ids int64[n]; returns True for each document to keep, bool[n]."""
 _LARGEST_VALUE = 16 << 20
 """Bytes of a value that SQL may make or read, but what a larger file can hold."""
 
@@ -182,3 +189,61 @@ def _rows(connection: guard.Connection, cursor: sqlite3.Cursor) -> Iterator[tupl
             connection.check_unchanged()
     finally:
         connection.close()
+
+
+# The only statements with a user's text in them. In a subquery, json_each has no columns that the
+# text could name by mistake; candidates come from a function, as all parameters are the user's.
+_MATCHING = """
+    SELECT doc_id FROM documents
+    WHERE doc_id IN (SELECT value FROM json_each(lshdb_candidates())) AND (
+{expression}
+)"""
+_ALONE = """
+    EXPLAIN SELECT CASE WHEN
+{expression}
+    THEN 1 END FROM documents"""
+DocumentFilter = Callable[[arrays.IntArray], arrays.Mask]
+"""Takes doc_ids int64[n]; returns True for each document to keep, bool[n]."""
+_CONDITION_BLOCK = 10_000
+_DOCUMENT = "doc_id, key, shingles, digest, metadata and content"
+
+
+def condition(
+    connection: guard.Connection, expression: str, parameters: Parameters
+) -> DocumentFilter:
+    """A function that finds the documents that match an expression.
+
+    Args:
+        connection: a sealed connection.
+        expression: SQL about a document.
+        parameters: the values for its parameters.
+
+    Returns:
+        A function of doc_ids int64[n] that returns True for each match, bool[n]; it raises
+        QueryError if the expression fails.
+
+    Raises:
+        QueryError: the text is not one expression, or would do more than read.
+    """
+    if not expression.strip():
+        raise QueryError("where: an expression is needed, such as key = 'a'")
+    statement = _MATCHING.format(expression=expression)
+    candidates = "[]"
+    connection.create_function("lshdb_candidates", 0, lambda: candidates)
+
+    def run(statement: str) -> list[tuple[SqlValue, ...]]:
+        with user_errors(connection, "where", f"; the columns are {_DOCUMENT}"):
+            return connection.execute(statement, parameters).fetchall()
+
+    def matching(doc_ids: arrays.IntArray) -> arrays.Mask:
+        nonlocal candidates
+        true = [arrays.NO_NUMBERS]
+        for part in arrays.chunks(len(doc_ids), _CONDITION_BLOCK):
+            candidates = dumps(doc_ids[part].tolist())
+            true.append(integers(run(statement)))
+        matches: arrays.Mask = np.isin(doc_ids, np.concatenate(true))
+        return matches
+
+    run(statement)
+    run(_ALONE.format(expression=expression))
+    return matching

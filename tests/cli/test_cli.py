@@ -355,7 +355,6 @@ def test_a_name_that_is_nearly_right(command: Command, arguments: list[str], say
 FERRY = "the ferry to the islands runs"
 
 
-@pytest.mark.app("conditions")
 def test_of_an_option_given_twice_the_last_value_counts(command: Command) -> None:
     """As everywhere, so that an alias or a script sets defaults; flags and lists may repeat."""
     rows = [{"id": key, "text": FERRY, "n": 1} for key in ("a", "b")]

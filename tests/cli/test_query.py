@@ -87,7 +87,6 @@ def test_each_row_of_a_table_is_a_query(fables: Command) -> None:
     assert (done.status, counts) == (1, "queries 1, with a match 1, failed 4")
 
 
-@pytest.mark.app("conditions")
 def test_what_has_no_match_and_the_exit_status(fables: Command) -> None:
     unmatched = ("query", "rows.jsonl", "--unmatched")
     done = fables.done(*unmatched, says="queries 4, with a match 2\n")

@@ -175,14 +175,7 @@ def before(command: Command) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(
     ("line", "status", "says"),
-    [
-        pytest.param(
-            *one,
-            marks=pytest.mark.app(app_of(one[0]), "conditions" * ("--where" in one[0])),
-            id=one[0],
-        )
-        for one in COMMANDS
-    ],
+    [pytest.param(*one, marks=pytest.mark.app(app_of(one[0])), id=one[0]) for one in COMMANDS],
 )
 def test_it_is_one_line_and_nothing_is_changed(
     line: str, status: int, says: str, command: Command, before: dict[str, bytes]

@@ -33,7 +33,6 @@ def keys(command: Command) -> list[str]:
         return db.keys()
 
 
-@pytest.mark.app("conditions")
 def test_by_a_condition(command: Command) -> None:
     asked = ("remove", "--where", "metadata ->> '$.place' < ?", "-p", "3")
     dry = command.done(*asked, "--dry-run", says="would remove 3\n")
@@ -60,7 +59,6 @@ def test_by_a_list(command: Command) -> None:
     assert keys(command) == ["a", " spaced "]
 
 
-@pytest.mark.app("conditions")
 def test_a_wrong_condition_removes_nothing(command: Command) -> None:
     for where in ("nothing", "1) OR (1", "1; DELETE FROM documents"):
         assert command.fails("remove", "--where", where).startswith("where: ")
@@ -70,7 +68,6 @@ def test_a_wrong_condition_removes_nothing(command: Command) -> None:
     assert keys(command) == ODD_KEYS
 
 
-@pytest.mark.app("conditions")
 def test_a_person_is_asked_for_the_number(tmp_path: Path) -> None:
     def fill() -> None:
         with lshdb.open(tmp_path / "lsh.db", shingle="set", bands=1, rows=1) as db:
@@ -102,7 +99,6 @@ def test_a_person_is_asked_for_the_number(tmp_path: Path) -> None:
     assert "1,100 of 1,100" in command.on_terminal("remove", "--from", "list", typed=b"y\n")[0]
 
 
-@pytest.mark.app("conditions")
 def test_what_was_not_confirmed_is_not_removed(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,7 +51,6 @@ def test_a_document_may_be_typed(command: Command) -> None:
     assert (status, shown.count("1.0000")) == (0, 5)
 
 
-@pytest.mark.app("conditions")
 def test_a_table_fits_the_screen(command: Command) -> None:
     heading, _, *rows = lines(command.on_terminal("pairs", columns=60)[0])
     assert heading.split() == ["similarity", "exact", "a", "b"]

@@ -409,7 +409,6 @@ def test_buckets_are_counted(path: Path) -> None:
 # closing
 
 
-@pytest.mark.app("conditions")
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_closed_file_is_whole_by_itself(path: Path, workers: int) -> None:
     """Whatever was done before: nothing is left in a log beside it, and no file stays open."""

@@ -173,7 +173,6 @@ def keys(path: Path, where: str, parameters: Any = (), **options: Any) -> list[s
     return [match.key for match in matches]
 
 
-@pytest.mark.app("conditions")
 def test_only_what_a_condition_leaves_is_ranked(many: Path) -> None:
     german = [f"k{i}9" for i in range(6)]
     several: list[dict[str, Any]] = [{}, {"exhaustive": True}, {"estimate": True}]
@@ -191,7 +190,6 @@ def test_only_what_a_condition_leaves_is_ranked(many: Path) -> None:
     assert keys(many, "content like '%)fox;--%' or key like 'k1%'", top=1) == ["k10"]
 
 
-@pytest.mark.app("conditions")
 @pytest.mark.parametrize(
     "where",
     [
@@ -235,7 +233,6 @@ def test_what_is_no_condition_is_refused(many: Path, where: str) -> None:
 PIECES = ["1", " ", "(", ")", "'", '"', "`", "[", "]", "--", "/*", "*/", ";", "\n", "or", "$a", "x"]
 
 
-@pytest.mark.app("conditions")
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
 @example("$a(') ) or ( $a(')")
 @example("1) or (1")

@@ -66,7 +66,6 @@ APPS = {
             "merging",
             "repair",
             "characters",
-            "conditions",
             "programs",
             "passages",
             "records",

@@ -152,7 +152,6 @@ ALONE_AND_TOGETHER = {
 }
 
 
-@pytest.mark.app("conditions")
 @pytest.mark.parametrize(
     ("options", "clusters"),
     [
@@ -178,7 +177,6 @@ def test_single_documents_are_listed(
     assert {one.lowest for one in listed} == {1.0}
 
 
-@pytest.mark.app("conditions")
 def test_the_command_lists_single_documents(command: Command, path: Path) -> None:
     database_of(path, ALONE_AND_TOGETHER).close()
     done = command.done("clusters", "--min-size", "1", "--json", "--fields", "text")

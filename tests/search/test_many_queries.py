@@ -76,7 +76,6 @@ def db(
         yield db
 
 
-@pytest.mark.app("conditions")
 @settings(max_examples=5, deadline=None)
 @given(
     seed=st.integers(0, 100),

@@ -70,7 +70,6 @@ def random_number(a: int, b: int, seed: int) -> int:
     return oracles.integer_hash(hashed - (hashed >> 63 << 64), seed)
 
 
-@pytest.mark.app("conditions")
 @settings(max_examples=15)
 @given(
     groups=GROUPS,
@@ -115,7 +114,6 @@ def test_pairs_are_chosen_from_all(
         assert sample.drawn_from == len(wanted)
 
 
-@pytest.mark.app("conditions")
 @settings(max_examples=15)
 @given(
     groups=GROUPS,
@@ -153,7 +151,6 @@ def test_clusters_are_chosen_from_all(
     assert found == wanted
 
 
-@pytest.mark.app("conditions")
 def test_a_document_that_the_condition_leaves_out_connects_nothing(path: Path) -> None:
     """A chain a b c, and equal documents of which the first one is left out."""
     sets = {"a": [*range(10)], "b": [*range(2, 12)], "c": [*range(4, 14)]}
@@ -164,7 +161,6 @@ def test_a_document_that_the_condition_leaves_out_connects_nothing(path: Path) -
         assert list(db.clusters(where="key IN ('a', 'c', 'd')")) == []
 
 
-@pytest.mark.app("conditions")
 def test_fields_are_those_of_each_document(filled: Path) -> None:
     names = ["of.place", "group", "none"]
     wanted = {
@@ -183,7 +179,6 @@ def test_fields_are_those_of_each_document(filled: Path) -> None:
         assert all(pair.a_metadata is None for pair in db.pairs(top=3))
 
 
-@pytest.mark.app("conditions")
 def test_all_that_is_read_is_of_one_moment(filled: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     with reading(filled) as db:

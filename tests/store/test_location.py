@@ -79,7 +79,6 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return other
 
 
-@pytest.mark.app("conditions")
 @pytest.mark.parametrize("is_there", [True, False], ids=["another file", "no file"])
 def test_a_relative_path_after_a_change_of_directory(elsewhere: Path, is_there: bool) -> None:
     """openai/openai-agents-python pull request 5012: another database was read and cleared."""

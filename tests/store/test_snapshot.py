@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import lshdb
 from lshdb.database import store_of
@@ -28,7 +27,6 @@ def longest(snapshot: Snapshot) -> tuple[str, int]:
     return key, len({*members.tolist()})
 
 
-@pytest.mark.app("conditions")
 def test_a_snapshot_is_of_one_moment(tmp_path: Path) -> None:
     with lshdb.open(tmp_path / "x.db") as db:
         text = "the fox and the grapes of the old garden"

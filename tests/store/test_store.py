@@ -310,7 +310,6 @@ def test_a_failing_commit_leaves_nothing(path: Path) -> None:
     assert inspection.contents(path) == before
 
 
-@pytest.mark.app("conditions")
 @pytest.mark.parametrize(("where", "exhaustive"), [(None, False), ("doc_id > 0", True)])
 def test_a_query_sees_one_state_while_another_writes(
     path: Path, where: str | None, exhaustive: bool, monkeypatch: pytest.MonkeyPatch
