@@ -70,7 +70,7 @@ COMMANDS = (
     ("info", "", "stored"),
     ("show texts/a.txt", "", "shingles:"),
     ("sql SELECT+count(*)+FROM+documents", "", "2\n"),
-    ("tune", "", "lshdb reindex"),
+    ("tune", "", "and "),
     ("measure", "measuring", "recall"),
     ("check", "", "is whole: 2 documents"),
     ("check --repair", "repair", "is whole: 2 documents"),

@@ -7,5 +7,5 @@ In: a file, damaged or not. Out: its problems, or a rebuilt index.
     findings   a problem, and the report
     reindex    rebuilds the index, for another threshold or shape or a repair
 
-Doors: analysis, check, choices, examining, findings, reindex, resolve, sampling.
+Doors: analysis, check, choices, examining, findings, reindex, resolve.
 """

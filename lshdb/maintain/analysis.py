@@ -1,4 +1,4 @@
-"""Predictions for a construction, before anything is indexed: its curve, errors and candidates.
+"""The curve of a construction: how probably pairs of a similarity are candidates.
 
 Pure functions. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets, sections 3.4.2 and
 3.6.3.
@@ -8,48 +8,10 @@ Pure functions. Source: Leskovec, Rajaraman, Ullman, Mining of Massive Datasets,
 [0.501, 1.0]
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from lshdb.sketch.constructions import Construction
 from lshdb.text.arrays import Shares
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Distribution:
-    """How similar the pairs of documents of a collection are, estimated from their signatures.
-
-    Attributes:
-        weights: float64[k + 1], the share of all pairs of whose k lanes 0 to k agree; if they sum
-            to less than 1, the rest has similarity 0.
-    """
-
-    weights: Shares
-
-    @property
-    def lanes(self) -> int:
-        """The number of lanes."""
-        return len(self.weights) - 1
-
-    def for_power(self, exponent: int) -> Shares:
-        """The similarities float64[k + 1] whose power has the right mean over all pairs.
-
-        The powers of estimates are too large on average: for 128 lanes and pairs at 0.1, twice too
-        large at the power of 6, and most candidates may be such pairs. If a of k lanes agree, m
-        random lanes all agree with probability C(a, m) / C(k, m); its root is used as the
-        similarity.
-
-        >>> Distribution(np.zeros(5)).for_power(2).round(3).tolist()
-        [0.0, 0.0, 0.408, 0.707, 1.0]
-        """
-        exponent = min(exponent, self.lanes)
-        agree = np.arange(self.lanes + 1)
-        # The logarithms of 0! to lanes!
-        log = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, self.lanes + 1)))))
-        power = log - log[np.maximum(agree - exponent, 0)] - log[-1] + log[-1 - exponent]
-        roots: Shares = np.where(agree < exponent, 0.0, np.exp(power / exponent))
-        return roots
 
 
 def curve(similarities: Shares, construction: Construction) -> Shares:
@@ -72,23 +34,3 @@ def mean_below(threshold: float, construction: Construction) -> float:
     0.267
     """
     return float(curve(np.linspace(0, threshold, 33)[1:-1], construction).mean())
-
-
-def candidates_per_query(
-    distribution: Distribution, documents: int, construction: Construction
-) -> float:
-    """The expected candidates of a query among N documents: N sum_i w_i p(s_i)."""
-    # For small p it is proportional to this power of s.
-    power = construction.rows * construction.min_bands
-    p = curve(distribution.for_power(power), construction)
-    return documents * float((distribution.weights * p).sum())
-
-
-def rows_per_query(distribution: Distribution, documents: int, construction: Construction) -> float:
-    """The expected rows that a query finds in its buckets: N b sum_i w_i s_i^r.
-
-    A document counts once per bucket that it shares, and in a cascade need not be a candidate.
-    """
-    similarities = distribution.for_power(construction.rows)
-    collisions = distribution.weights * similarities**construction.rows
-    return documents * construction.bands * float(collisions.sum())

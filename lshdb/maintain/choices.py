@@ -3,11 +3,12 @@
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal
 
-from lshdb.errors import UsageError
-from lshdb.maintain import analysis, resolve, sampling
+from lshdb import offers
+from lshdb.errors import Cut, UsageError, warn_of_limit
+from lshdb.maintain import analysis, resolve
 from lshdb.options import TuneOptions
 from lshdb.results import Result
 from lshdb.sketch.constructions import MAX_LANES, Construction, candidate_probability
@@ -18,6 +19,8 @@ BAND_BYTES = 20
 """Bytes of a band row in the file, measured with dbstat: 19.6 to 20.1."""
 SIMILARITIES = tuple(i / 10 for i in range(1, 10))
 """The similarities at which a curve is given."""
+Forecast = Callable[[Construction], tuple[float, float]]
+"""The candidates of a query that a construction will give, and the rows that the query reads."""
 _LARGEST_INNER = 16
 """Lanes or bands in a level of a cascade that is not the last one."""
 
@@ -72,10 +75,14 @@ def tune_stored(store: Store, options: TuneOptions) -> list[Tuned]:
     """The constructions worth having for a file; see Database.tune."""
     with store.reading():
         settings = store.settings
-    count, distribution = sampling.distribution_of(store, options.seed)
-    documents = count if options.documents is None else options.documents
+    forecast: Forecast | None = None
+    if offers.is_there("measuring") or options.documents is not None:
+        forecast = offers.offered(offers.SEARCHES, "candidates")(store, options)
+    else:
+        text = f"candidates are not predicted: that belongs to {offers.missing('measuring')}"
+        warn_of_limit(Cut("tune", 1, text))
     usual = settings.threshold, settings.recall, settings.permutations
-    return ranked(options, *usual, distribution, documents, settings.lane_bits)
+    return ranked(options, *usual, forecast, settings.lane_bits)
 
 
 def ranked(
@@ -83,8 +90,7 @@ def ranked(
     threshold: float,
     recall: float,
     lanes: int,
-    distribution: analysis.Distribution | None = None,
-    documents: int = 0,
+    forecast: Forecast | None = None,
     lane_bits: int | None = None,
 ) -> list[Tuned]:
     """The constructions worth having; see `tune`.
@@ -92,8 +98,7 @@ def ranked(
     Args:
         options: the user's request.
         threshold, recall, lanes: the values for what the request leaves open.
-        distribution: the similarities of a collection.
-        documents: the size of the collection.
+        forecast: predicts for a collection; None without one.
         lane_bits: of the file; None for those of a new one.
     """
     threshold, recall = options.threshold or threshold, options.recall or recall
@@ -104,7 +109,7 @@ def ranked(
     usual = resolve.choose_construction(threshold, recall, lanes)
 
     def described(construction: Construction) -> Tuned:
-        tuned = describe(construction, threshold, lanes, distribution, documents, lane_bits)
+        tuned = describe(construction, threshold, lanes, forecast, lane_bits)
         return dataclasses.replace(tuned, named=construction == named)
 
     def cost(tuned: Tuned) -> tuple[float, int, str]:
@@ -132,16 +137,11 @@ def describe(
     construction: Construction,
     threshold: float,
     lanes: int,
-    distribution: analysis.Distribution | None = None,
-    documents: int = 0,
+    forecast: Forecast | None = None,
     lane_bits: int | None = None,
 ) -> Tuned:
     """The predictions for one construction; for the arguments see `ranked`."""
-    candidates = work = None
-    if distribution is not None:
-        candidates = analysis.candidates_per_query(distribution, documents, construction)
-        rows = analysis.rows_per_query(distribution, documents, construction)
-        work = construction.bands + rows + candidates
+    candidates, work = forecast(construction) if forecast else (None, None)
     return Tuned(
         construction,
         candidate_probability(threshold, construction),

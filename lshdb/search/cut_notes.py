@@ -56,16 +56,6 @@ def clusters_cut(buckets: int, limit: Limit) -> Cut:
     )
 
 
-def sample_cut(documents: int, sample: int, rows: int) -> Cut:
-    """For these documents of a sample, not all rows of their buckets were read."""
-    return Cut(
-        "tune",
-        documents,
-        f"for {documents:,} of {sample:,} documents, only the first {rows:,} of a bucket were "
-        "read, so more documents are similar than this sample says",
-    )
-
-
 def filter_missing(part: str, app: str) -> Cut:
     """A part of the file keeps pairs apart, and what reads it is not there."""
     return Cut(

@@ -71,11 +71,12 @@ APPS = {
             "records",
             "numbers",
             "compare",
+            "measuring",
             "review",
             "folders",
             "signatures",
         ),
-        *("dedup", "frames", "web", "report", "measuring", "mcp", "gate", "service", "spark"),
+        *("dedup", "frames", "web", "report", "mcp", "gate", "service", "spark"),
     )
 }
 """The apps, from the ground up, and the apps below that each needs; the core imports none."""

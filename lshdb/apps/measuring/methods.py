@@ -16,10 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from lshdb.apps.measuring import predictions, sampling
 from lshdb.apps.measuring.model import Measured, MeasuredRecall
 from lshdb.apps.measuring.options import MeasureOptions
 from lshdb.database import Database, store_of
-from lshdb.maintain import analysis, sampling
+from lshdb.maintain import analysis
 from lshdb.progress import shown
 from lshdb.search import lookup, similarity
 from lshdb.sketch import minhash
@@ -171,11 +172,13 @@ class _PairCounts:
         self._found += int(is_known_pair[once].sum())
         self._expected += float(p[once].sum())
 
-    def result(self, distribution: analysis.Distribution, documents: int) -> Measured:
+    def result(self, distribution: predictions.Distribution, documents: int) -> Measured:
         """The measurements, from all counts."""
         settings = self.store.settings
         sample, construction = len(self.queries), settings.construction
-        expected = analysis.candidates_per_query(distribution, max(0, documents - 1), construction)
+        expected = predictions.candidates_per_query(
+            distribution, max(0, documents - 1), construction
+        )
         recall, pairs = MeasuredRecall(0, 0, None, None, None, None), int(self._similar.sum())
         if pairs:
             # The pairs of a query are not independent: all of its copies are found or none. So the

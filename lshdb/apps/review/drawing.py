@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lshdb.maintain import analysis
+from lshdb.apps.measuring.predictions import Distribution
 
 BINS = np.linspace(0, 1, 21).round(4)
 """The edges of a histogram's columns, rounded: 0.15 is in the column that begins with it."""
@@ -18,7 +18,7 @@ _LOWEST = 0.006
 
 
 def columns(
-    counts: Sequence[int], sampled: analysis.Distribution | None, documents: int, threshold: float
+    counts: Sequence[int], sampled: Distribution | None, documents: int, threshold: float
 ) -> list[dict[str, Any]]:
     """The columns of a histogram of all pairs, over similarities 0 to 1, without the empty ones.
 

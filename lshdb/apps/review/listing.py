@@ -17,6 +17,7 @@ from unicodedata import normalize
 import numpy as np
 
 from lshdb import options
+from lshdb.apps.measuring.sampling import distribution_of
 from lshdb.apps.review import drawing
 from lshdb.apps.review.decisions import Verdicts
 from lshdb.apps.review.drop_list import dropped_members
@@ -26,7 +27,6 @@ from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options
 from lshdb.json_text import dumps
-from lshdb.maintain.sampling import distribution_of
 from lshdb.model import Cluster, Pair
 from lshdb.progress import Progress
 from lshdb.read.metadata import from_json

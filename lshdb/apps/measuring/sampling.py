@@ -1,10 +1,15 @@
 """How similar the documents of a database are, from a sample of its signatures."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
-from lshdb.errors import warn_of_limit
+from lshdb.apps.measuring import predictions
+from lshdb.errors import Cut, warn_of_limit
 from lshdb.maintain import analysis
-from lshdb.search import cut_notes, lookup
+from lshdb.options import TuneOptions
+from lshdb.search import lookup
 from lshdb.sketch.constructions import Construction
 from lshdb.store.store import Store
 from lshdb.text.arrays import IntArray, Lanes
@@ -19,7 +24,19 @@ _SPARE = 10
 """Extra documents for which ids are drawn, so that there are rarely too few."""
 
 
-def distribution_of(store: Store, seed: int) -> tuple[int, analysis.Distribution]:
+def forecast(store: Store, options: TuneOptions) -> Callable[[Construction], tuple[float, float]]:
+    """What predicts for a construction the candidates of a query, and the rows that it reads.
+
+    Args:
+        store: the file, whose documents show how similar documents are.
+        options: the size of the collection to predict for, and the seed of the sample.
+    """
+    count, distribution = distribution_of(store, options.seed)
+    documents = count if options.documents is None else options.documents
+    return partial(predictions.costs, distribution, documents)
+
+
+def distribution_of(store: Store, seed: int) -> tuple[int, predictions.Distribution]:
     """How many documents have shingles, and how similar these are.
 
     A random sample represents the pairs that are hardly similar, which are most. But if each of a
@@ -40,7 +57,7 @@ def distribution_of(store: Store, seed: int) -> tuple[int, analysis.Distribution
         documents = count - empty
         doc_ids, signatures = sample_documents(store, rng, _DOCUMENTS, documents)
         if len(doc_ids) < 2:
-            return documents, analysis.Distribution(np.zeros(lanes + 1))
+            return documents, predictions.Distribution(np.zeros(lanes + 1))
         indices = rng.permutation(len(doc_ids))[:_QUERIES]
         plain = Construction(store.settings.construction.rows, store.settings.construction.bands)
         probabilities = analysis.curve(grid, plain)
@@ -58,11 +75,15 @@ def distribution_of(store: Store, seed: int) -> tuple[int, analysis.Distribution
             agree += _agreeing(signatures[query], signatures)
             agree[-1] -= 1  # each query with itself
         if cut:
-            warn_of_limit(cut_notes.sample_cut(cut, len(indices), maximum))
+            text = (
+                f"for {cut:,} of {len(indices):,} documents, only the first {maximum:,} of a "
+                "bucket were read, so more documents are similar than this sample says"
+            )
+            warn_of_limit(Cut("tune", cut, text))
         weights = agree / agree.sum()
         per_query = neighbours / len(indices)
         weights[tail] = per_query[tail] / probabilities[tail] / max(1, documents - 1)
-    return documents, analysis.Distribution(weights / max(1, weights.sum()))
+    return documents, predictions.Distribution(weights / max(1, weights.sum()))
 
 
 def sample_documents(
