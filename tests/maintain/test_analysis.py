@@ -79,6 +79,7 @@ def test_a_named_construction_is_judged_beside_the_others(text: str) -> None:
         ({"seed": -1}, "seed -1"),
     ],
 )
+@pytest.mark.filterwarnings("ignore:candidates are not predicted")
 def test_what_cannot_be_is_refused(collection: Path, options: dict[str, Any], message: str) -> None:
     with (
         lshdb.open(collection, mode="read") as db,

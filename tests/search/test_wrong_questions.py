@@ -105,6 +105,7 @@ def test_a_set_is_asked_in_sets(path: Path) -> None:
         db.query("a text")
 
 
+@pytest.mark.app("signatures")
 def test_contents_of_signatures_made_elsewhere_cannot_be_asked(path: Path) -> None:
     with (
         lshdb.open(path, shingle="foreign:x", content=False) as db,
