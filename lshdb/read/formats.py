@@ -27,8 +27,8 @@ APP = "documents"
 MISSING = f"belongs to the app {APP!r}, which is not installed"
 
 
-class DocumentReader(Protocol):
-    """Reads documents such as PDF and mail, and the rows of spreadsheets.
+class Reader(Protocol):
+    """Reads files that the core does not: documents such as PDF and mail, and rows of spreadsheets.
 
     `lshdb.offers.READERS` names a class, which is made of session.SessionOptions: UsageError for
     options that are invalid. A session makes one, and sessions that are like it use the same.
@@ -88,7 +88,7 @@ class Archives(Protocol):
 
 
 class RowFormat(Protocol):
-    """Reads and writes files of rows; in the process and thread that reads, as a `DocumentReader`.
+    """Reads and writes files of rows; in the process and thread that reads, as a `Reader`.
 
     Batches take a megabyte or one row. If rows are wanted as they were read, the first batch of a
     table has its head and no rows.

@@ -107,7 +107,7 @@ class Session:
         self.options = options
         self.counts = counts or ReadCounts()
         self.files_read = FilesRead()
-        self.documents: formats.DocumentReader | None = formats.made("documents", options)
+        self.documents: formats.Reader | None = formats.made("documents", options)
         for name, value in (("convert", options.taken.convert), ("encoding", options.encoding)):
             if value:
                 offers.check_is_there(formats.APP, name)

@@ -25,7 +25,7 @@ from lshdb.store.rows import FileState
 
 
 class DocumentReader(Extractor):
-    """See lshdb.read.formats.DocumentReader."""
+    """See lshdb.read.formats.Reader."""
 
     @staticmethod
     def lacks_library(kind: str) -> bool:
@@ -66,7 +66,7 @@ class DocumentReader(Extractor):
                 raise UsageError(f"encoding {options.encoding!r} is not known to Python") from error
 
     def in_utf8(self, source: inputs.Input, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """See lshdb.read.formats.DocumentReader."""
+        """See lshdb.read.formats.Reader."""
         start = next(chunks, b"")
         encoding = encodings.of_mark(start)
         if encoding in (None, "utf-8-sig"):  # UTF-8 is not decoded
@@ -79,7 +79,7 @@ class DocumentReader(Extractor):
             yield from _to_utf8(source, chain((start,), chunks), encoding)
 
     def batches(self, source: inputs.Input, format: str, start: bytes) -> Iterator[Batch] | None:
-        """See lshdb.read.formats.DocumentReader."""
+        """See lshdb.read.formats.Reader."""
         if format == "xlsx":
             source.text = self._rows(source)
             return json_rows.read(source, "jsonl")
