@@ -50,12 +50,12 @@ def loads_exactly(data: bytes, *, decimals: bool = True) -> tuple[Any, bool]:
         decimals: whether numbers that no float prints are decimals, and not rounded.
     """
     value = orjson.loads(data)
-    if isinstance(value, dict):  # most records have plain values alone
+    if isinstance(value, dict):
         kinds = {*map(type, value.values())}
+        if kinds <= _EXACT:
+            return value, False  # most records
         floats = [each for each in value.values() if type(each) is float]
-        if _EXACT.issuperset(kinds - {float}) and (
-            not floats or (not decimals and max(map(abs, floats)) < _LARGEST)
-        ):
+        if not decimals and kinds - {float} <= _EXACT and max(map(abs, floats)) < _LARGEST:
             return value, False
     if _may_be_deep(data):
         check_depth(value)

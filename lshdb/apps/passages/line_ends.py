@@ -40,7 +40,10 @@ def joined(text: str) -> str:
     >>> joined("well-\nknown: known as well") == "well-\nknown: known as well"
     True
     """
-    if not any(f"{hyphen}{end}" in text for hyphen in _HYPHENS for end in ("\n", "\r\n")):
+    hyphens = "-" if text.isascii() else _HYPHENS
+    if "\n" not in text or not any(
+        f"{hyphen}{end}" in text for hyphen in hyphens for end in ("\n", "\r\n")
+    ):
         return text
     counts = Counter[bytes]()
     breaks: list[tuple[int, int, bytes, bytes]] = []

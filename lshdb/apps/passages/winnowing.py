@@ -189,22 +189,20 @@ def window_fingerprints(values: IntArray, run: int) -> IntArray:
     """
     window = run - fingerprint_size(run) + 1
     padded = np.append(values, np.zeros(window - 1, dtype=np.int64))
-    return _window_minima(padded.view(np.uint64), window).view(np.int64)
+    return _window_minima(padded.view(np.uint64), window)[-1].view(np.int64)
 
 
-def _window_minima(hashes: Hashes, window: int) -> Hashes:
-    """The smallest of each `window` hashes in a row: uint64[n] -> uint64[n - window + 1].
+def _window_minima(hashes: Hashes, window: int) -> list[Hashes]:
+    """The smallest of each w hashes in a row, uint64[n] -> uint64[n - w + 1].
 
-    Empty if there are fewer than `window`.
+    For w of 1, 2, 4 and so on, and at last `window`; empty where there are fewer than w.
     """
-    if len(hashes) < window:
-        return hashes[:0]
-    minimum, width = hashes, 1
+    minima, width = [hashes], 1
     while width < window:
         step = min(width, window - width)
-        minimum = np.minimum(minimum[:-step], minimum[step:])
+        minima.append(np.minimum(minima[-1][:-step], minima[-1][step:]))
         width += step
-    return minimum
+    return minima
 
 
 def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Offsets]:
@@ -212,19 +210,17 @@ def _winnowed(hashes: Hashes, offsets: Offsets, window: int) -> tuple[Hashes, Of
 
     Adjacent windows usually have the same smallest hash, which is returned once.
     """
-    minimum = _window_minima(hashes, window)
+    *narrower, minimum = _window_minima(hashes, window)
     begins, counts = offsets[:-1], np.diff(offsets) - window + 1
     begins, counts = begins[counts > 0], counts[counts > 0]
     new = is_new(minimum)
     new[begins] = True
     new &= selection(begins, counts, len(minimum))  # no window is in two documents
-    chosen = np.flatnonzero(new)
-    values = minimum[chosen]
-    positions = chosen.copy()
-    for step in range(window - 1, 0, -1):
-        # The first index of the window that has the value.
-        np.copyto(positions, chosen + step, where=hashes[chosen + step] == values)
-    np.copyto(positions, chosen, where=hashes[chosen] == values)
+    positions = np.flatnonzero(new)
+    values = minimum[positions]
+    for minima in reversed(narrower):  # the first index that has the value, by halves
+        is_later = minima[np.minimum(positions, len(minima) - 1)] > values
+        positions = positions + is_later * (len(hashes) - len(minima) + 1)
     return values, positions
 
 
