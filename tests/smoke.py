@@ -96,6 +96,8 @@ COMMANDS = (
 """Commands in their order, with + for blanks in a word; the app of each, and what it prints."""
 
 
+_AT_ONCE = 2
+"""Copies of the process that run at once."""
 OFFERED = {
     line
     for line, app, _ in COMMANDS
@@ -234,7 +236,8 @@ def tried(gone: Sequence[str]) -> bool:
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
         found = failures(gone)
-    print(*found, sep="\n", flush=True)
+    for what in found:
+        print(f"without {', '.join(gone)}: {what}", flush=True)
     return bool(found)
 
 
@@ -256,20 +259,23 @@ def blocked(cases: Mapping[str, Sequence[str]]) -> int:
     """Block the imports of apps in copies of this process; how many copies fail."""
     compile_templates_once()
     failed = int(tried([]))  # which also loads what the copies use
+    running = 0
     for name, gone in cases.items():
-        print(f"without {name}:", flush=True)
-        child = os.fork()
-        if not child:
+        if running == _AT_ONCE:
+            failed += os.wait()[1] != 0
+            running -= 1
+        running += 1
+        if not os.fork():
             for module in [name for name in sys.modules if name.partition(".")[0] == "lshdb"]:
                 del sys.modules[module]
             sys.meta_path.insert(0, Blocked(gone))
             status = 1
             try:
+                print(f"without {name}:", flush=True)
                 status = int(tried(gone))
             finally:
                 os._exit(status)
-        failed += os.waitpid(child, 0)[1] != 0
-    return failed
+    return failed + sum(os.wait()[1] != 0 for _ in range(running))
 
 
 def deletions(cases: Mapping[str, Sequence[str]]) -> int:
