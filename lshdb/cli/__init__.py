@@ -9,7 +9,7 @@ for each command, of its name (app lists them), and what they share:
     results    writes rows as text, JSON, CSV, or to a file: every command has all of these formats
     documents  reads what a command is given, and reports what could not be read
     parameters options as typer takes them, and the values of SQL
-    similar, pages, on_spark    what commands share that compare, that draw pages, on Spark
+    similar    what commands share that compare: thresholds, first words
     messages   notes, warnings and the bar of a long job; files writes whole files or none
 
 Doors: app, check, documents, files, messages, options, parameters, results, running, similar.

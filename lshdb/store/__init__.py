@@ -8,7 +8,7 @@ schema.sql, all other SQL of the core in statements, except pragmas, BEGIN, COMM
     guard          refuses a connection after a fork, in another thread, or of a replaced file
     schema         refuses a file whose tables are not those of schema.sql, or that could run code
     rows           what SQLite gives, as the type that it must have; the row of settings
-    store          writes documents, decisions and the settings; lookups reads everything
+    store          writes documents and the settings; lookups reads everything
     index, parts   writes signatures and bands; the door for other parts, which apps have
     late           the band rows of a large addition, written when its documents are
     snapshot       what apps read of a file at one moment: a door that lookups is
