@@ -8,7 +8,7 @@ from typing import Any
 import inspection
 import numpy as np
 import pytest
-from helpers import Command, database_of, set_families
+from helpers import Command, database_of
 
 import lshdb
 from lshdb.errors import SettingsError, UsageError
@@ -80,25 +80,15 @@ def test_a_named_construction_is_judged_beside_the_others(text: str) -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore:candidates are not predicted")
-def test_what_cannot_be_is_refused(collection: Path, options: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_is_refused(path: Path, options: dict[str, Any], message: str) -> None:
     with (
-        lshdb.open(collection, mode="read") as db,
+        lshdb.open(path) as db,
         pytest.raises((SettingsError, UsageError), match=message),
     ):
         db.tune(**options)
 
 
 # of a database
-
-
-SETS = set_families(61, families=100, copies=4, size=40)
-
-
-@pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("tuning") / "sets.db"
-    database_of(path, SETS, shingle="set", threshold=0.5).close()
-    return path
 
 
 def test_bytes_are_what_the_file_grows_by(tmp_path: Path) -> None:

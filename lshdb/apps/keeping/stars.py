@@ -6,15 +6,17 @@ from lshdb.search.candidates import SharedBuckets
 from lshdb.search.pairs import COMPARED, Join, warn_of_cut
 from lshdb.text.arrays import IntArray, Shares, runs
 
-_32 = 32
-_LOW = (1 << _32) - 1
+_BITS = 32
+"""Of each number of a pair in 64 bits."""
+_LOW = (1 << _BITS) - 1
 """The bits of a pair of numbers that have the second one."""
 
 
 def stars(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
     """In order, each document takes the similar ones that are not taken yet.
 
-    Documents are renumbered by their index in the order; the first of equal ones stands for all.
+    Documents get their index in the order as numbers. Of several with one content the first is
+    compared with others, and the rest follow it.
 
     Args:
         join: has the m documents and their buckets.
@@ -33,7 +35,7 @@ def stars(join: Join, order: IntArray) -> tuple[IntArray, Shares]:
     buckets = join.buckets.of_rows((numbers == number)[join.buckets.members])
     buckets = join.thin(buckets, join.merged, limit.whole)
     bucket = np.repeat(np.arange(len(buckets.sizes)), buckets.sizes)
-    members = np.sort(bucket << _32 | number[buckets.members]) & _LOW
+    members = np.sort(bucket << _BITS | number[buckets.members]) & _LOW
     buckets = SharedBuckets(members.astype(np.int32), buckets.offsets)
     taken = np.full(count, -1)
     scores = np.ones(count)

@@ -185,12 +185,6 @@ def test_a_database_that_is_open_is_checked_and_repaired(path: Path) -> None:
 def test_the_command(tmp_path: Path, damaged: Callable[..., Path]) -> None:
     command = Command(tmp_path)
     damaged("words", "DELETE FROM bands WHERE doc_id = 9", "DROP VIEW buckets")
-    result = command("check")
-    assert (result.status, "--repair" in result.err) == (1, True)
-    assert result.lines == [
-        "sqlite_schema\t\tview buckets is missing\tonly what lshdb defines",
-        "bands\t\t133 rows\t152 rows",
-    ]
     repaired = command.done("check", "--repair", "--json")
     assert repaired.err == (
         "lsh.db was repaired, and is whole (rows written: sqlite_schema 1, bands 152)\n"
