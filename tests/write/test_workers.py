@@ -138,7 +138,7 @@ def test_what_a_dead_worker_leaves_is_done_here_and_all_end_with_the_work(
             found = added(tmp_path / "lsh.db", stream(), 1)
         assert found == added(tmp_path / "alone.db", documents(1_600), 0)
     assert seen
-    assert children(os.getpid()) == before
+    assert children(os.getpid()) <= before
     assert not (tmp_path / "run").exists()
 
 
