@@ -57,7 +57,7 @@ def shown(progress: bool | Progress, label: str) -> Iterator[Progress]:
         def update(done: int, total: int | None, unit: str) -> None:
             is_input = unit == BYTES
             amount = size if is_input else "{:,}".format
-            of_total = "" if total is None else f" of_total {amount(total)}"
+            of_total = "" if total is None else f" of {amount(total)}"
             counts[is_input] = f"{amount(done)}{of_total}{'' if is_input else f' {unit}'}"
             bar.update(task, counts=", ".join(counts[key] for key in sorted(counts, reverse=True)))
             if is_input or True not in counts:

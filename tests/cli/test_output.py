@@ -82,6 +82,8 @@ def test_a_progress_bar_on_a_terminal_only(command: Command) -> None:
     command.write("doc.txt", TEXT)
     shown, status = command.on_terminal("add", "doc.txt")
     assert (status, "adding" in shown, "documents" in shown) == (0, True, True)
+    size = len(TEXT.encode())
+    assert f"{size} bytes of {size} bytes" in shown
     # What stays on the screen after the bar is cleared away is what a pipe gets.
     assert shown.endswith("added 1, updated 0, unchanged 0, failed 0\n")
     shown, _ = command.on_terminal("add", "-", stdin=b'{"id": 1, "text": "a"}\nbroken\n')
