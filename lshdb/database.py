@@ -63,6 +63,8 @@ class Database(AppMethods):
     """
 
     def __init__(self, store: Store) -> None:
+        if not isinstance(store, Store):  # people try the name of a file
+            raise UsageError(f"to open a database, call lshdb.open({store!r:.100})")
         self._file = store
 
     @property

@@ -126,6 +126,12 @@ def test_a_file_that_is_refused_stays_as_it_was(path: Path, name: str, mode: Mod
     assert inspection.files(path.parent) == before
 
 
+def test_the_class_says_what_opens_a_file() -> None:
+    wrong: Any = "x.db"
+    with pytest.raises(UsageError, match=r"call lshdb\.open\('x\.db'\)$"):
+        lshdb.Database(wrong)
+
+
 @pytest.mark.parametrize("mode", ["write", "read"])
 def test_a_missing_file_is_made_by_mode_create_only(path: Path, mode: Mode) -> None:
     with pytest.raises(StoreError, match="no such file") as raised:
