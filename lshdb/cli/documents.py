@@ -39,7 +39,7 @@ def queries_session(database: Database, reading: options.QueriesOptions) -> Sess
 
     A text on standard input has the key `-`; a row without a key is named by its place.
     """
-    stdin_key = files.STDOUT if reading.table.format in ("auto", "text") else None
+    stdin_key = paths.STDIN if reading.table.format in ("auto", "text") else None
     return session_for(
         database.settings.shingling,
         reading,

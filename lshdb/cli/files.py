@@ -9,9 +9,7 @@ from typing import BinaryIO
 from lshdb import errors
 from lshdb.cli import running
 from lshdb.read import paths
-from lshdb.read.outputs import Output, is_stdout
-
-STDOUT = "-"
+from lshdb.read.outputs import STDOUT, Output, is_stdout
 
 
 def output_to(path: str) -> Output:

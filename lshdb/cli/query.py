@@ -9,12 +9,11 @@ import typer
 
 from lshdb import errors, groups, offers, progress
 from lshdb.cli import documents, messages, results, similar
-from lshdb.cli.files import STDOUT
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database, store_of
 from lshdb.model import Match
 from lshdb.options import QueriesOptions, QueryManyOptions, QueryOptions, RankingOptions, StoredKey
-from lshdb.read.paths import key_of
+from lshdb.read.paths import STDIN, key_of
 from lshdb.search import result_tables
 from lshdb.search.query import search
 from lshdb.text import shingling
@@ -146,7 +145,7 @@ class _QueryCounts:
         if not several:
             document = documents.document_of_file(session, files[0])
             name = files[0]
-            if name != STDOUT:
+            if name != STDIN:
                 name = key_of(name, store.root)
                 self.files.add(name)
             return iter([(name, search(store, options, document))])

@@ -22,13 +22,12 @@ from lshdb.cli import files, messages, options
 from lshdb.columns import Columns, columns_of
 from lshdb.json_text import encode
 from lshdb.read import paths
-from lshdb.read.outputs import is_stream
+from lshdb.read.outputs import STDOUT, is_stream
 
 WordsOf = Callable[[Sequence[str]], Mapping[str, str]]
 """Gives the titles or first words of documents by their keys."""
 _KEYS = ("a", "b", "key")
 """The columns that have keys of documents, below which a terminal shows their first words."""
-_NESTED = (list, tuple, dict)
 _TABLE_ROWS = 1_000
 _LONGEST_CELL = 160
 """Characters of a text that a table on a terminal shows, half of them from its end."""
@@ -119,7 +118,7 @@ def write_results(
             shown = (*shown, *fields_of(names)) if shown and fields else shown or tuple(names)
             _write_text(names, itertools.chain(first, rows), shown, form.heading, words_of, root)
             return count
-        path = files.STDOUT if form.output is None else form.output
+        path = STDOUT if form.output is None else form.output
         is_screen = form.output is None or is_stream(path)
         _write_formatted(names, rows, form, path, is_screen=is_screen)
         if not is_screen:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from lshdb.cli import messages, results
-from lshdb.cli.files import STDOUT
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.read.metadata import from_json
+from lshdb.read.paths import STDIN
 
 BEGINNING = 250
 """Bytes read of a document to show its first words."""
@@ -14,7 +14,7 @@ BEGINNING = 250
 
 def check_single_stdin(files: Sequence[str]) -> None:
     """UsageError if standard input would be read twice."""
-    if files.count(STDOUT) > 1:
+    if files.count(STDIN) > 1:
         raise UsageError("- is given twice, and standard input can be read once")
 
 

@@ -8,7 +8,7 @@ from lshdb.cli import files, options, results
 from lshdb.cli.parameters import sql_value
 from lshdb.errors import UsageError
 from lshdb.options import WhereParameters
-from lshdb.read.paths import opened
+from lshdb.read.paths import STDIN, opened
 
 _LONGEST_SQL = 2_000_000
 """Bytes read of a statement: more than SQLite may take."""
@@ -42,7 +42,7 @@ def sql(
 
     Example: lshdb sql "select key from documents where shingles > ?" -p 1000
     """
-    if statement == files.STDOUT:
+    if statement == STDIN:
         with opened(statement, files.stdin()) as stream:
             statement = stream.read(_LONGEST_SQL).decode("utf-8-sig", "replace")
     if statement.lstrip().startswith("."):

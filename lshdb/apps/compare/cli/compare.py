@@ -16,13 +16,12 @@ from lshdb.apps.compare.compare import compare as compare_sides
 from lshdb.apps.compare.model import Comparison
 from lshdb.apps.compare.temporary import temporary_database
 from lshdb.cli import documents, messages, options, results
-from lshdb.cli.files import STDOUT
 from lshdb.database import Database, store_of
 from lshdb.formatting import number, sameness, shortened
 from lshdb.groups import Option
 from lshdb.limits import DEFAULTS
 from lshdb.options import TextOptions
-from lshdb.read.paths import escaped, is_always_path
+from lshdb.read.paths import STDIN, escaped, is_always_path
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -84,10 +83,10 @@ def compare(
 
     Example: lshdb compare -d code.db src/main.py src/old.py
     """
-    if a == b == STDOUT and not as_keys:
+    if a == b == STDIN and not as_keys:
         raise errors.UsageError("standard input can be read once: give - for one document only")
     names = [] if as_keys else [a, b]
-    files = [name for name in names if name == STDOUT or os.path.exists(name)]
+    files = [name for name in names if name == STDIN or os.path.exists(name)]
     form.check(file.db, *files)
     alone = len(files) == 2 and not file.is_there
     if alone:
@@ -249,8 +248,8 @@ def _changed_line(sign: str, line: "Line", elsewhere: tuple[int, int] | None) ->
 
 def _side(database: Database, name: str, reading: TextOptions, *, as_keys: bool) -> "str | Batch":
     """The stored key, or the document of the file, that a name on the command line means."""
-    is_file = not as_keys and (name == STDOUT or os.path.exists(name))
-    if not (is_file and (name == STDOUT or is_always_path(name))):
+    is_file = not as_keys and (name == STDIN or os.path.exists(name))
+    if not (is_file and (name == STDIN or is_always_path(name))):
         [key] = documents.stored_keys(database, [name], as_keys=as_keys)
         if as_keys or key in database:
             return key

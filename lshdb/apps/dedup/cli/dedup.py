@@ -16,6 +16,7 @@ from lshdb.errors import UsageError, limits_to
 from lshdb.formatting import counted
 from lshdb.groups import Option, uncommon
 from lshdb.json_text import dumps
+from lshdb.read.outputs import STDOUT
 from lshdb.read.paths import path_of_key
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def _report(job: "DedupJob", *, as_json: bool) -> None:
     if as_json:
         names = ("kept", "dropped", "stored", "failed", "empty", "replaced", "unkeyed")
         record = {name: counts[name] for name in names} | {"failed": failed, "notes": job.notes}
-        is_used = files.STDOUT in (*job.tables_written, outputs.dropped)
+        is_used = STDOUT in (*job.tables_written, outputs.dropped)
         to_stderr = job.are_texts or is_used
         (messages.warn if to_stderr else print)(dumps({**record, "skipped_files": skipped}))
         return

@@ -16,7 +16,7 @@ from lshdb.formatting import counted
 from lshdb.json_text import encode
 from lshdb.options import OUTPUT
 from lshdb.read.json_rows import in_ascii
-from lshdb.read.outputs import is_stream
+from lshdb.read.outputs import STDOUT, is_stream
 from lshdb.read.paths import escaped
 
 _SARIF = ".sarif"
@@ -104,7 +104,7 @@ def gate(
 def _write_sarif(done: Findings, output: str | None) -> None:
     """Write the log to a file, whole or not at all, or to standard output."""
     line = in_ascii(encode(sarif(done))) + b"\n"
-    with files.output_to(files.STDOUT if output is None else output) as file:
+    with files.output_to(STDOUT if output is None else output) as file:
         file.write(line)
     if output is not None and not is_stream(output):
         messages.message(f"{output}: {counted(len(done.found), 'finding')}")

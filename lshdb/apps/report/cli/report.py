@@ -29,7 +29,7 @@ from lshdb.maintain.resolve import PASSAGES_OF_PROGRAMS, PURPOSES, THRESHOLD, re
 from lshdb.options import GroupBy, PurposeOptions, ReindexOptions, SettingsOptions
 from lshdb.progress import shown
 from lshdb.read import kinds, paths
-from lshdb.read.outputs import is_stdout, is_stream
+from lshdb.read.outputs import STDOUT, is_stdout, is_stream
 from lshdb.sketch.settings import Settings, plain_settings
 from lshdb.store.store import Store
 
@@ -182,7 +182,7 @@ def _outputs(output: Sequence[str] | None, as_json: bool) -> list[tuple[str, For
             form.check()
         outputs.append((name, form))
     if as_json:
-        outputs.append((files.STDOUT, Form(as_json=True)))
+        outputs.append((STDOUT, Form(as_json=True)))
     if not outputs:
         raise UsageError("give --output FILE.html, a file of rows such as FILE.csv, or --json")
     if sum(is_stdout(name) for name, _ in outputs) > 1:
