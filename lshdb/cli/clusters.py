@@ -65,6 +65,6 @@ def clusters(
             none="no document that matches"
             if options.min_size == 1
             else f"no two documents with similarity {minimum:g} or more",
-            words_of=similar.first_words(database, join.similar.fields, join.group_by),
-            root=store_of(database).root,
+            store=store_of(database),
+            has_words=join.group_by is None,
         )

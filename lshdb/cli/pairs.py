@@ -42,8 +42,8 @@ def pairs(
             noun=("pair",),
             none=f"no pair with similarity {minimum:g} "
             + (f"to {options.max_similarity:g}" if options.max_similarity else "or more"),
-            words_of=similar.first_words(database, join.similar.fields, join.group_by),
-            root=store_of(database).root,
+            store=store_of(database),
+            has_words=join.group_by is None,
         )
     if matching_pairs.drawn_from:
         messages.message(matching_pairs.sample.words())

@@ -209,7 +209,7 @@ def _write_matches(
         fields=options.similar.fields,
         noun=("match", "matches"),
         none=f"no document with {scores[0]} {minimum:g} or more",
-        words_of=similar.first_words(database, options.similar.fields),
+        store=store_of(database),
     )
 
 

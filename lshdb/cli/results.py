@@ -22,12 +22,14 @@ from lshdb.cli import files, messages, options
 from lshdb.columns import Columns, columns_of
 from lshdb.json_text import encode
 from lshdb.read import paths
+from lshdb.read.metadata import from_json
 from lshdb.read.outputs import STDOUT, is_stream
+from lshdb.store.store import Store
 
-WordsOf = Callable[[Sequence[str]], Mapping[str, str]]
-"""Gives the titles or first words of documents by their keys."""
 _KEYS = ("a", "b", "key")
 """The columns that have keys of documents, below which a terminal shows their first words."""
+_BEGINNING = 250
+"""Bytes read of a document to show its first words."""
 _TABLE_ROWS = 1_000
 _LONGEST_CELL = 160
 """Characters of a text that a table on a terminal shows, half of them from its end."""
@@ -74,8 +76,8 @@ def write_results(
     fields: Sequence[str] = (),
     noun: Sequence[str] = ("row",),
     none: str | None = None,
-    words_of: WordsOf | None = None,
-    root: str | None = None,
+    store: Store | None = None,
+    has_words: bool = True,
 ) -> int:
     """Write rows in the requested format, and return how many; a file then gets its name.
 
@@ -88,8 +90,9 @@ def write_results(
         fields: the names of fields of metadata, whose columns come last.
         noun: the name of a row, and of several if it does not end in s, for the count of a file.
         none: the note in place of an empty table.
-        words_of: gives the titles or first words of documents by their keys, for a terminal.
-        root: the directory that keys of files are relative to, to show which are one file.
+        store: has the documents of the rows, to show which are one file, and on a terminal their
+            titles or first words; fields take the place of these.
+        has_words: whether the rows are of documents, not of folders.
 
     Raises:
         UsageError: a column has values of several types, which Parquet cannot hold.
@@ -116,7 +119,8 @@ def write_results(
                 messages.message(none)
                 return 0
             shown = (*shown, *fields_of(names)) if shown and fields else shown or tuple(names)
-            _write_text(names, itertools.chain(first, rows), shown, form.heading, words_of, root)
+            has_words = has_words and not fields
+            _write_text(names, itertools.chain(first, rows), shown, form.heading, store, has_words)
             return count
         path = STDOUT if form.output is None else form.output
         is_screen = form.output is None or is_stream(path)
@@ -193,8 +197,8 @@ def _write_text(
     rows: Iterable[Sequence[Any]],
     shown: Sequence[str],
     heading: bool | None,
-    words_of: WordsOf | None,
-    root: str | None,
+    store: Store | None,
+    has_words: bool,
 ) -> None:
     """Print lines as they come, or on a terminal tables: a long one does not wait for its last."""
     # Values of SQL are printed as the sqlite3 shell does.
@@ -209,10 +213,10 @@ def _write_text(
             keys = [names.index(key) for key in ("a", "b", "key", "keep") if key in names][:2]
 
             def kind(row: Sequence[Any]) -> str:
-                if root is not None and row[identical] and row[keys[0]] != row[keys[1]]:
+                if store and row[identical] and row[keys[0]] != row[keys[-1]]:
                     from lshdb.read.files import have_one_file  # a query needs none
 
-                    if have_one_file(row[keys[0]], row[keys[1]], root):
+                    if have_one_file(row[keys[0]], row[keys[1]], store.root):
                         return "one file"
                 return exactness(row[index], row[identical], row[same_text])
 
@@ -226,7 +230,7 @@ def _write_text(
     if is_drawn:
         tables = iter(lambda: [*itertools.islice(lines, _TABLE_ROWS)], [])
         for rows_of_table in itertools.chain([next(tables, [])], tables):
-            _print_table(shown, rows_of_table, heading is not False, words_of)
+            _print_table(shown, rows_of_table, heading is not False, store if has_words else None)
         return
     if heading:
         print(separator.join(map(paths.escaped, shown)))
@@ -238,7 +242,7 @@ def _print_table(
     names: Sequence[str],
     rows: Sequence[Sequence[Any]],
     is_headed: bool,
-    words_of: WordsOf | None,
+    store: Store | None,
 ) -> None:
     """Print a table of rich: it fits the terminal, and nothing in it is markup or an escape."""
     from rich.box import SIMPLE_HEAD  # 40 ms, which only a terminal needs
@@ -247,7 +251,13 @@ def _print_table(
     from rich.text import Text
 
     keys = [index for index, name in enumerate(names) if name in _KEYS]
-    words = words_of([row[index] for row in rows for index in keys]) if words_of else {}
+    shown_keys = [row[index] for row in rows for index in keys]
+    beginnings = store.beginnings(shown_keys, _BEGINNING) if store else {}
+    words = {
+        key: str((from_json(metadata) or {}).get("title") or start)
+        for key, (metadata, start, _) in beginnings.items()
+        if start
+    }
     table = Table(box=SIMPLE_HEAD, show_header=is_headed)
     for name in names:
         table.add_column(Text(paths.escaped(name)), overflow="fold")
