@@ -18,6 +18,8 @@ T = TypeVar("T")
 Columns = Mapping[str, type]
 """Names and types: str, int, float, bool, bytes; list for JSON arrays and objects, which are JSON
 text in CSV and Parquet; object for any value of SQLite or JSON. Every value may be None."""
+Block = Mapping[str, Sequence[Any]]
+"""Some rows of a result: the values of each column, as many in each."""
 _TYPES = {"int": int, "float": float, "bool": bool}
 
 
@@ -57,33 +59,14 @@ def rows_of(
     return zip(*(columns[name] for name in names), strict=False)
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Block:
-    """Some rows of a result.
+def objects_of(columns: Block, kind: type[T]) -> Iterator[T]:
+    """The rows as objects of a dataclass; a field without a column has its default.
 
-    Attributes:
-        columns: the values of each column by its name; all columns have the same length.
+    Raises:
+        KeyError: a field has neither.
     """
-
-    columns: Mapping[str, Sequence[Any]]
-
-    def __getitem__(self, name: str) -> Sequence[Any]:
-        return self.columns[name]
-
-    def rows(self, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
-        """The rows, with a value for each of these columns."""
-        return rows_of(self.columns, names)
-
-    def objects(self, kind: type[T]) -> Iterator[T]:
-        """The rows as objects of a dataclass; a field without a column has its default.
-
-        Raises:
-            KeyError: a field has neither.
-        """
-        values: list[Iterable[Any]] = []
-        for field in dataclasses.fields(kind):  # type: ignore[arg-type]
-            is_missing = field.name not in self.columns and field.default is not dataclasses.MISSING
-            values.append(
-                itertools.repeat(field.default) if is_missing else self.columns[field.name]
-            )
-        return map(kind, *values)
+    values: list[Iterable[Any]] = []
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+        is_missing = field.name not in columns and field.default is not dataclasses.MISSING
+        values.append(itertools.repeat(field.default) if is_missing else columns[field.name])
+    return map(kind, *values)

@@ -228,7 +228,7 @@ class Join:
         }
         if metadata:
             columns |= {"a_metadata": metadata[:count], "b_metadata": metadata[count:]}
-        return Block(columns)
+        return columns
 
     def contents(self, numbers: IntArray) -> Iterable[str]:
         """The stored contents of documents int64[n]."""

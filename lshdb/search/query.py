@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lshdb import errors, offers
-from lshdb.columns import Block
+from lshdb.columns import objects_of
 from lshdb.model import Match
 from lshdb.options import QueryOptions, RankingOptions, WeightedOptions
 from lshdb.read.metadata import picked
@@ -590,7 +590,7 @@ def _matches(
     if fields:
         stored = store.metadata_of(doc_ids, fields)
         columns["metadata"] = [picked(row, fields) for row in stored]
-    return Block(columns).objects(Match)
+    return objects_of(columns, Match)
 
 
 def contents_of(

@@ -29,6 +29,7 @@ from lshdb.columns import (
     PAIR,
     WEIGHTED,
     Columns,
+    objects_of,
     rows_of,
 )
 from lshdb.errors import UsageError
@@ -218,7 +219,7 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
     def rows() -> Iterator[Sequence[Any]]:
         if not options.join.similar.fields and not options.weighted.sort:
             for block in blocks():
-                yield from block.rows(names)
+                yield from rows_of(block, names)
             return
         values = attrgetter(*names)
         for pair in pairs():
@@ -228,7 +229,7 @@ def pair_results(store: Store, options: PairsOptions) -> PairResults:
     columns = with_fields(names, options.join.similar.fields, "a.", "b.")
 
     def pairs() -> Iterator[model.Pair]:
-        found = chain.from_iterable(block.objects(model.Pair) for block in blocks())
+        found = chain.from_iterable(objects_of(block, model.Pair) for block in blocks())
         if not options.weighted.sort:
             return found
         rank = offers.offered(offers.SEARCHES, "sort")(store.settings)

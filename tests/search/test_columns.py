@@ -29,8 +29,8 @@ def test_a_column_is_a_field_and_the_place_that_computes_it(
     block = pairs.Join.block
 
     def with_one_more(join: pairs.Join, *arrays: Any) -> Block:
-        columns = block(join, *arrays).columns
-        return Block({"longer": list(map(max, columns["a"], columns["b"])), **columns})
+        columns = block(join, *arrays)
+        return {"longer": list(map(max, columns["a"], columns["b"])), **columns}
 
     monkeypatch.setattr(model, "Pair", LongerPair)
     monkeypatch.setattr(pairs.Join, "block", with_one_more)

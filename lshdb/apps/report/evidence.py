@@ -239,7 +239,7 @@ def _similar(
     if count > MAX_EXHAUSTIVE:
         request = replaced(join.request, threshold=max(lowest, store.settings.threshold))
         for block in pair_blocks(store, request, progress):
-            yield from block.rows(("a", "b"))
+            yield from zip(block["a"], block["b"], strict=True)
         return
     a, b = np.triu_indices(count, 1)
     for part in chunks(len(a), store.limits.pairs_chunk):

@@ -22,7 +22,7 @@ from lshdb.apps.review import drawing
 from lshdb.apps.review.decisions import Verdicts
 from lshdb.apps.review.drop_list import dropped_members
 from lshdb.apps.review.pair_sample import random_numbers
-from lshdb.columns import PAIR
+from lshdb.columns import PAIR, rows_of
 from lshdb.database import Database, store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options
@@ -159,7 +159,7 @@ def survey_pairs(
     def ranked() -> Iterator[tuple[float, tuple[Any, ...]]]:
         for block in pairs.pair_blocks(store, request, progress):
             counts[:] += np.histogram(block["similarity"], drawing.BINS)[0]
-            yield from zip(block["similarity"], block.rows(PAIR), strict=True)
+            yield from zip(block["similarity"], rows_of(block, PAIR), strict=True)
 
     best = nlargest(BEST_PAIRS, itertools.islice(ranked(), MAX_PAIRS), key=itemgetter(0))
     items = [Pair(**dict(zip(PAIR, row, strict=True))) for _, row in best]
