@@ -2,7 +2,6 @@
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -115,13 +114,11 @@ def query(
     return bool(counts.failed or (fail_if_found and counts.matched))
 
 
-@dataclass(eq=False)
 class _QueryCounts:
     """How many queries there were, and how many had a match other than their own file."""
 
-    top: int | None
-
-    def __post_init__(self) -> None:
+    def __init__(self, top: int | None) -> None:
+        self.top = top
         self.queries = self.matched = 0
         self.files: set[str] = set()
         self.progress: progress.Progress = progress.silent
