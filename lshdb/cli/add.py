@@ -152,20 +152,15 @@ def _report(total: AddReport, skipped_files: Mapping[str, int], as_json: bool) -
         f"added {total.added:,}, updated {total.updated:,}, unchanged {total.unchanged:,}, "
         f"{skipped}failed {total.failed:,}"
     )
-    if total.conflicts:
-        _report_conflicts(total)
+    if count := total.conflicts:
+        action = "kept" if total.kept else "replaced"
+        conflicts = formatting.counted(count, "document that has", "documents that have")
+        named_keys = ", ".join(map(escaped, total.conflict_keys))
+        dots = ", ..." if count > len(total.conflict_keys) else ""
+        messages.message(
+            f"{action} {conflicts} another content or metadata in an input: {named_keys}{dots}"
+        )
     if total.decisions:
         decisions = formatting.counted(total.decisions, "decision")
         messages.message(f"added {decisions} of added databases")
     documents.report_reading(skipped_files, total.replaced, total.empty)
-
-
-def _report_conflicts(total: AddReport) -> None:
-    """Note the documents whose keys have another one, and which of both stay."""
-    action, count = "kept" if total.kept else "replaced", total.conflicts
-    subject = "document that has" if count == 1 else "documents that have"
-    named_keys = ", ".join(map(escaped, total.conflict_keys))
-    dots = ", ..." if count > len(total.conflict_keys) else ""
-    messages.message(
-        f"{action} {count:,} {subject} another content or metadata in an input: {named_keys}{dots}"
-    )
