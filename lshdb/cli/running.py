@@ -55,10 +55,13 @@ def output_failed(error: OSError) -> typer.Exit:
         reason += ": raise ulimit -n"
     if error.filename:
         return failed(f"{error.filename}: {reason}")
-    if error.errno == errno.ENOENT and not _has_directory():
-        return failed("the current directory was deleted: change to another one")
-    if error.errno == errno.ENOENT and "temporary directory" in reason:
-        return failed("no directory for temporary files can be written: TMPDIR names one")
+    if error.errno == errno.ENOENT:
+        try:
+            os.getcwd()
+        except OSError:
+            return failed("the current directory was deleted: change to another one")
+        if "temporary directory" in reason:
+            return failed("no directory for temporary files can be written: TMPDIR names one")
     return failed(reason if error.errno in _NOT_OF_OUTPUT else f"standard output: {reason}")
 
 
@@ -71,14 +74,6 @@ def installed(needs: str, extra: str = "web") -> Iterator[None]:
         if error.name is None or error.name.startswith("lshdb"):
             raise
         raise LshdbError(f"{needs}: {install(extra)}") from error
-
-
-def _has_directory() -> bool:
-    try:
-        os.getcwd()
-    except OSError:
-        return False
-    return True
 
 
 def end_on_interrupt() -> None:
