@@ -136,12 +136,10 @@ def _parameter(field: groups.Declared, **bounds: float | None) -> Parameter:
 
 def _completing(metavar: str) -> Callable[[str], list[str]]:
     """What completes a value, of those that a metavar lists: `keep|drop|word:W`."""
-
-    def completed(incomplete: str) -> list[str]:
-        values = [value.rstrip(ascii_uppercase) for value in metavar.split("|")]
-        return [value for value in values if value.islower() and value.startswith(incomplete)]
-
-    return completed
+    values = [value.rstrip(ascii_uppercase) for value in metavar.split("|")]
+    return lambda incomplete: [
+        value for value in values if value.islower() and value.startswith(incomplete)
+    ]
 
 
 def _parser(parse: Callable[[str], Any]) -> Callable[[str], Any]:
