@@ -3,7 +3,7 @@
 # fmt: off
 
 __version__: str
-__all__ = ['Admission', 'Similar', 'Change', 'Comparison', 'Passage', 'Rename', 'SharedBucket', 'DecidedRow', 'DroppedRow', 'SyncChange', 'SyncReport', 'Deduplicated', 'dedup', 'Measured', 'MeasuredRecall', 'CommonPassage', 'CopiedPassage', 'PassagePair', 'Passages', 'Source', 'PassageResults', 'Restored', 'restore_backup', 'Decision', 'SignatureSet', 'Arrived', 'Service', 'ServiceStats', 'WordMatches', 'Database', 'Busy', 'ColumnWarning', 'ContentError', 'Cut', 'DamagedFile', 'FailureWarning', 'IgnoreWarning', 'InputError', 'KeyInUse', 'KeyNotFound', 'LimitWarning', 'LshdbError', 'NoDatabase', 'NotADatabase', 'OtherFormat', 'QueryError', 'ReadOnly', 'SettingsError', 'SettingsMismatch', 'SettingsWarning', 'StoreError', 'UnsafeFile', 'UsageError', 'Limits', 'check', 'Tuned', 'tune', 'CheckReport', 'Problem', 'AddReport', 'Bucket', 'Cluster', 'Document', 'Failure', 'Info', 'Match', 'Pair', 'Reindexed', 'StoredDocument', 'open', 'Matches', 'Results', 'SqlRows', 'Construction', 'Settings', 'Sketching', 'register_functions', 'Shingling']
+__all__ = ['Admission', 'Similar', 'Change', 'Comparison', 'Passage', 'Rename', 'SharedBucket', 'DecidedRow', 'DroppedRow', 'SyncChange', 'SyncReport', 'Deduplicated', 'dedup', 'Measured', 'MeasuredRecall', 'CommonPassage', 'CopiedPassage', 'PassagePair', 'Passages', 'Source', 'PassageResults', 'Restored', 'restore_backup', 'Decision', 'SignatureSet', 'Arrived', 'Service', 'ServiceStats', 'WordMatches', 'Database', 'open', 'Busy', 'ColumnWarning', 'ContentError', 'Cut', 'DamagedFile', 'FailureWarning', 'IgnoreWarning', 'InputError', 'KeyInUse', 'KeyNotFound', 'LimitWarning', 'LshdbError', 'NoDatabase', 'NotADatabase', 'OtherFormat', 'QueryError', 'ReadOnly', 'SettingsError', 'SettingsMismatch', 'SettingsWarning', 'StoreError', 'UnsafeFile', 'UsageError', 'Limits', 'check', 'Tuned', 'tune', 'CheckReport', 'Problem', 'AddReport', 'Bucket', 'Cluster', 'Document', 'Failure', 'Info', 'Match', 'Pair', 'Reindexed', 'StoredDocument', 'Matches', 'Results', 'SqlRows', 'Construction', 'Settings', 'Sketching', 'register_functions', 'Shingling']
 from lshdb.apps.compare.admission import Admission
 from lshdb.apps.compare.admission import Similar
 from lshdb.apps.compare.model import Change
@@ -34,6 +34,7 @@ from lshdb.apps.service.service import Service
 from lshdb.apps.service.service import ServiceStats
 from lshdb.apps.words.model import WordMatches
 from lshdb.database import Database
+from lshdb.database import open
 from lshdb.errors import Busy
 from lshdb.errors import ColumnWarning
 from lshdb.errors import ContentError
@@ -73,7 +74,6 @@ from lshdb.model import Match
 from lshdb.model import Pair
 from lshdb.model import Reindexed
 from lshdb.model import StoredDocument
-from lshdb.opening import open
 from lshdb.search.result_tables import Matches
 from lshdb.search.result_tables import Results
 from lshdb.search.result_tables import SqlRows

@@ -1,23 +1,26 @@
-"""The database object, with one method for each thing that a user does.
+"""Opening a database, and its object, with one method for each thing that a user does.
 
 Methods import what only they need, which halves the time to start a query.
 """
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from lshdb import model
+from lshdb import errors, model
 from lshdb.app_methods import AppMethods
-from lshdb.errors import UsageError
 from lshdb.keys import key_argument
 from lshdb.limits import Limits
+from lshdb.maintain.resolve import check_against, resolve, with_passages
 from lshdb.options import (
     AddFilesOptions,
     AddManyOptions,
     BackupOptions,
     ClustersOptions,
     FileName,
+    OpenOptions,
     PairsOptions,
     Parameters,
     QueryManyOptions,
@@ -64,7 +67,7 @@ class Database(AppMethods):
 
     def __init__(self, store: Store) -> None:
         if not isinstance(store, Store):  # people try the name of a file
-            raise UsageError(f"to open a database, call lshdb.open({store!r:.100})")
+            raise errors.UsageError(f"to open a database, call lshdb.open({store!r:.100})")
         self._file = store
 
     @property
@@ -225,7 +228,7 @@ class Database(AppMethods):
     def __contains__(self, key: object) -> bool:
         try:
             wanted = key_argument("key", key)
-        except UsageError:
+        except errors.UsageError:
             return False
         return self._store.document(wanted) is not None
 
@@ -514,6 +517,66 @@ class Database(AppMethods):
         from lshdb.store.backup import back_up
 
         back_up(self._store, Path(path), options)
+
+
+@takes(OpenOptions)
+def open(options: OpenOptions) -> Database:  # lshdb.open
+    """Open a database file; make it where there is none.
+
+    The settings describe a new file. An existing file may have been reindexed since, so its own
+    threshold, recall, bands, rows and construction are used, with a SettingsWarning where others
+    are given. All other settings that are given must be its own.
+
+    Raises:
+        UsageError: wrong arguments, or a file that was open when the process was forked.
+        SettingsError: impossible settings.
+        SettingsMismatch: the file exists, and its documents are compared in another way: shingle,
+            permutations, sketch, seed, content, base, purpose, passages, reworded or root differ,
+            or with `check_settings` any setting.
+        StoreError: the file cannot be opened, or is not lshdb's.
+
+    Warns:
+        SettingsWarning: the file's index has other settings than those given.
+
+    >>> import lshdb
+    >>> with lshdb.open("fables.db", threshold=0.7, shingle="char:5") as db:
+    ...     db.settings.construction
+    Construction(rows=4, bands=17)
+    """
+    database, note = opened(options)
+    try:
+        if note:
+            errors.warn(errors.SettingsWarning(note))
+    except BaseException:  # where warnings are errors
+        database.close()
+        raise
+    return database
+
+
+def opened(options: OpenOptions, made: Settings | None = None) -> tuple[Database, str]:
+    """A database, and what a SettingsWarning would say; empty if there is none.
+
+    A new file has the settings `made`, or else those of the options.
+    """
+    path, settings = options.path, options.settings
+    make = cache(lambda: made or resolve(with_passages(settings)))
+    if not os.path.exists(path) or not os.path.getsize(path):
+        make()  # impossible settings are refused before SQLite writes a file
+    store = Store.open(
+        Path(path),
+        options.mode,
+        options.timeout,
+        make,
+        root=options.root,
+        limits=options.limits,
+    )
+    try:
+        store.check_root(options.root)
+        note = check_against(settings, store.settings, store.path, whole=options.check_settings)
+    except BaseException:
+        store.close()
+        raise
+    return Database(store), note
 
 
 def store_of(database: Database) -> Store:

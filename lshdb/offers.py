@@ -182,7 +182,7 @@ _NAMES = {
     "lshdb.apps.service.arrivals": "Arrived",
     "lshdb.apps.service.service": "Service ServiceStats",
     "lshdb.apps.words.model": "WordMatches",
-    "lshdb.database": "Database",
+    "lshdb.database": "Database open",
     "lshdb.errors": """
         Busy ColumnWarning ContentError Cut DamagedFile FailureWarning IgnoreWarning InputError
         KeyInUse KeyNotFound LimitWarning LshdbError NoDatabase NotADatabase OtherFormat
@@ -196,7 +196,6 @@ _NAMES = {
     "lshdb.model": """
         AddReport Bucket Cluster Document Failure Info Match Pair Reindexed StoredDocument
     """,
-    "lshdb.opening": "open",
     "lshdb.search.result_tables": "Matches Results SqlRows",
     "lshdb.sketch.constructions": "Construction",
     "lshdb.sketch.settings": "Settings",

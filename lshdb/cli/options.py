@@ -7,10 +7,9 @@ from typing import Annotated
 
 from lshdb import options
 from lshdb.cli import files, messages, parameters, running
-from lshdb.database import Database
+from lshdb.database import Database, opened
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options, uncommon
-from lshdb.opening import opened
 from lshdb.read import kinds, paths
 from lshdb.read.outputs import is_stream
 from lshdb.sketch.settings import Settings
@@ -129,7 +128,7 @@ class DatabaseFile(Options):
         root: options.FileName | None = None,
         made: Settings | None = None,
     ) -> Database:
-        """Open the database; see lshdb.opening.opened."""
+        """Open the database; see lshdb.database.opened."""
         database, note = opened(
             options.OpenOptions(
                 self.db,

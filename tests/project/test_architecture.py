@@ -46,7 +46,6 @@ ROOMS = (
     ("write",),
     ("maintain",),
     ("database",),
-    ("opening",),
     ("__init__",),
     ("cli",),
     ("__main__", "spark"),

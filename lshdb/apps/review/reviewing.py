@@ -20,9 +20,9 @@ from lshdb.apps.review import file_state, listing, storing_decisions
 from lshdb.apps.review.decisions import Decision
 from lshdb.apps.review.statements import DATA_VERSION
 from lshdb.database import Database, store_of
+from lshdb.database import open as open_database
 from lshdb.json_text import loads
 from lshdb.model import Cluster, Verdict
-from lshdb.opening import open as open_database
 
 MAX_MEMBERS = 5_000
 """Maximum number of documents that a form decides about."""

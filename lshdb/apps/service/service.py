@@ -29,9 +29,8 @@ from lshdb.apps.compare.admission import Admission
 from lshdb.apps.compare.options import AdmissionOptions
 from lshdb.apps.service.arrivals import Arrival, Arrived, take
 from lshdb.apps.service.options import ArrivalOptions
-from lshdb.database import Database, store_of
+from lshdb.database import Database, opened, store_of
 from lshdb.groups import Option, check_value
-from lshdb.opening import opened
 from lshdb.options import FileName, OpenOptions, QueryOptions, RemoveOptions
 from lshdb.results import Result
 from lshdb.store import late

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from lshdb.opening import open as open_database
+from lshdb.database import open as open_database
 from measure.common.commands import Measured, lshdb, measure, own_script
 from measure.harness.corpora import Corpus, write_generated, write_queries
 from measure.harness.figures import CPU, OWN, PEAK, SECONDS, Figure, Values
