@@ -100,7 +100,7 @@ def query(
         else:  # imports nothing that reads files
             content = choice.content(database.settings.shingling.of_sets)
             single = QueryOptions(content, ranking=options, key=choice.key)
-            answers = iter([("", list[Match](database.query(single)))])
+            answers = iter([("", search(store_of(database), options, single))])
         answers = stack.enter_context(closing(counts.of_others(answers)))
         minimum = _note_recall(database, options)
         if unmatched:
