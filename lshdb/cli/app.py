@@ -15,13 +15,13 @@ from lshdb.cli.help import HelpPage
 from lshdb.errors import TIMEOUT
 from lshdb.read import paths
 
-GROUPS = {
-    heading: available
-    for heading, commands in offers.COMMANDS.items()
-    if (available := {name: each for name, each in commands.items() if offers.is_there(each.app)})
+COMMANDS = {
+    name: command
+    for commands in offers.COMMANDS.values()
+    for name, command in commands.items()
+    if offers.is_there(command.app)
 }
-"""Every command that is there, under the heading of `lshdb --help`."""
-COMMANDS = {name: command for commands in GROUPS.values() for name, command in commands.items()}
+"""Every command whose app is there."""
 _MEANT = {
     "help": "lshdb --help, or lshdb COMMAND --help",
     "list": 'lshdb sql "SELECT key FROM documents"',
@@ -89,11 +89,15 @@ class Commands(TyperGroup):
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write the commands by their summaries, for which no module of a command is loaded."""
         width = max(map(len, COMMANDS))
-        for heading, commands in GROUPS.items():
-            with formatter.section(heading):
-                formatter.write_dl(
-                    [(name.ljust(width), command.summary) for name, command in commands.items()]
-                )
+        for heading, commands in offers.COMMANDS.items():
+            rows = [
+                (name.ljust(width), command.summary)
+                for name, command in commands.items()
+                if name in COMMANDS
+            ]
+            if rows:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
 
 
 def make_app() -> Any:

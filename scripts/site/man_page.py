@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import lshdb
-from lshdb.cli.app import GROUPS, make_app
+from lshdb.cli.app import make_app
+from lshdb.offers import COMMANDS
 
 _OUT: Final = Path(__file__).resolve().parents[2] / "docs" / "lshdb.1"
 _EXAMPLE: Final = "Example: "
@@ -31,7 +32,7 @@ def page() -> str:
     lines += [r".B lshdb", r".I COMMAND", "[OPTIONS] [ARGS]", ".SH DESCRIPTION"]
     lines += _paragraphs(command.help)
     lines += [".SH COMMANDS"]
-    for heading, names in GROUPS.items():
+    for heading, names in COMMANDS.items():
         lines += [f".SS {_escaped(heading)}"]
         for name in names:
             lines += _of_command(name, command.get_command(context, name), context)
