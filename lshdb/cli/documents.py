@@ -110,10 +110,10 @@ def report_skipped_files(counts: Mapping[str, int], of: str = "") -> None:
     if left_out := counts.get("documents"):
         from lshdb.read import formats
 
-        how = install("documents")
-        if any(how in formats.why_unread(kind) for kind in kinds.DOCUMENTS.values()):
-            text = f"to read the {counted(left_out, 'document')} left out: {how}"
-            messages.message(f"{of}{text}")
+        advice = install("documents")
+        if any(advice in formats.why_unread(kind) for kind in kinds.DOCUMENTS.values()):
+            unread = counted(left_out, "document")
+            messages.message(f"{of}to read the {unread} left out: {advice}")
 
 
 def report_reading(counts: Mapping[str, int], replaced: int, empty: int = 0) -> None:

@@ -38,19 +38,15 @@ def command(function: Callable[..., bool | None]) -> Callable[..., None]:
     stands for these; one with an `Option` beside its type is an option, too.
     """
     function_parameters = signature(function, eval_str=True).parameters.values()
-    option_groups = {
-        each.name: each.annotation
-        for each in function_parameters
-        if groups.is_group(each.annotation)
-    }
 
     @wraps(function)
     def run(**values: Any) -> None:
         if values.pop("quiet", False):
             messages.be_quiet(True)
         try:
-            for name, group in option_groups.items():
-                values[name] = grouped(group, values)
+            for parameter in function_parameters:
+                if groups.is_group(parameter.annotation):
+                    values[parameter.name] = grouped(parameter.annotation, values)
             # Each once: parts of a job may have the same to say.
             with errors.limits_to(lru_cache(lambda cut: messages.warn(f"lshdb: {cut}"))):
                 has_failed = function(**values)
