@@ -56,7 +56,7 @@ def bucket_members(
     Raises:
         TooManyAtOnce: there are more rows.
     """
-    buckets = banding.bucket_codes(np.arange(keys.shape[1]), keys).ravel()
+    buckets = banding.bucket_codes(keys).ravel()
     inverse = np.arange(len(buckets))
     if len(keys) > 1:
         buckets, inverse = np.unique(buckets, return_inverse=True)

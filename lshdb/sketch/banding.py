@@ -46,6 +46,7 @@ def bucket_keys(signatures: arrays.Lanes, construction: Construction, seed: int)
     return signed
 
 
-def bucket_codes(bands: int | arrays.IntArray, keys: BucketKeys) -> BucketKeys:
-    """One number for a band and a bucket key of 48 bits, in the order of both."""
-    return (np.asarray(bands) << 48) + keys
+def bucket_codes(keys: BucketKeys) -> BucketKeys:
+    """One number for each band and its bucket key of 48 bits, [.., b], in the order of both."""
+    codes: BucketKeys = (np.arange(keys.shape[-1]) << 48) + keys
+    return codes

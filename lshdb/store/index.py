@@ -64,8 +64,7 @@ def codes_of_keys(doc_ids: IntArray, keys: banding.BucketKeys) -> tuple[IntArray
         The codes of the buckets (banding.bucket_codes), whose order is the table's, and the ids of
         the documents: int64[n * b] both.
     """
-    bands = keys.shape[1]
-    return banding.bucket_codes(np.arange(bands), keys).ravel(), doc_ids.repeat(bands)
+    return banding.bucket_codes(keys).ravel(), doc_ids.repeat(keys.shape[1])
 
 
 def band_codes(
@@ -114,7 +113,7 @@ def sorted_bands(
         for doc_ids, lanes in signatures:
             keys = banding.bucket_keys(lanes, construction, settings.seed)
             # Band by band, which is also the order of their codes.
-            codes = banding.bucket_codes(np.arange(construction.bands), keys).T
+            codes = banding.bucket_codes(keys).T
             order = codes.argsort(axis=1, kind="stable")
             codes = np.take_along_axis(codes, order, axis=1).ravel()
             blocks.append(rows + codes.searchsorted(edges))

@@ -21,7 +21,7 @@ def longest(snapshot: Snapshot) -> tuple[str, int]:
     chosen = doc_ids[[int(np.argmax(lengths))]]
     settings = snapshot.settings
     buckets = bucket_keys(snapshot.signatures_of(chosen), settings.construction, settings.seed)
-    codes = bucket_codes(np.arange(settings.construction.bands), buckets[0])
+    codes = bucket_codes(buckets[0])
     _, members = snapshot.documents_of_buckets(codes)
     (key,) = snapshot.keys_of(chosen)
     return key, len({*members.tolist()})

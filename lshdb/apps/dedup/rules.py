@@ -145,8 +145,7 @@ class SimilarRule(RowRule):
             signed = query.signed
             filled = np.flatnonzero(decided & (signed.shingles > 0))
             keys = signed.bucket_keys[filled]
-            bands = keys.shape[1]
-            codes = np.repeat(filled, bands), bucket_codes(np.arange(bands), keys).ravel()
+            codes = filled.repeat(keys.shape[1]), bucket_codes(keys).ravel()
 
             def scored(doc_ids: IntArray) -> matching.Scored:
                 exact = exact_of(reader, query, doc_ids, None)
