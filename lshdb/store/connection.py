@@ -126,14 +126,14 @@ def _check_names(path: Path, real_path: Path, mode: Mode) -> bool:
 
     That is only noted; StoreError if it would be written.
     """
-    names = location.other_names(real_path)
-    if names is None:
+    other_names = location.other_names(path, real_path)
+    if other_names is None:
         return False
-    todo = location.advice(names, path)
+    names, advice = other_names
     if mode != "read":
         raise errors.StoreError(
             f"{path} cannot be written: {names}, and each name has its own log, so documents would "
-            f"be lost: {todo}"
+            f"be lost: {advice}"
         )
     if guard.log_size(real_path):
         return False  # by the name that others write it by, if any do: nobody may begin to
@@ -142,7 +142,7 @@ def _check_names(path: Path, real_path: Path, mode: Mode) -> bool:
             "open",
             1,
             f"{path}: {names}, and each name has its own log: documents that are only in the log "
-            f"of another name are not read; {todo}",
+            f"of another name are not read; {advice}",
         )
     )
     return True

@@ -78,38 +78,33 @@ def real_root(directory: str | os.PathLike[str]) -> str:
     return root
 
 
-def root_to_store(directory: str | os.PathLike[str], real_path: Path) -> str:
-    """The root of keys as a database stores it: the path from the real directory of its file.
+def root_to_store(root: str, real_path: Path) -> str:
+    """A real root of keys as a database stores it: the path from the real directory of its file.
 
     The absolute path on another drive, from where no path leads there.
     """
-    root = real_root(directory)
     with contextlib.suppress(ValueError):
         root = os.path.relpath(root, real_path.parent)
     return root.replace(os.sep, "/")
 
 
-def other_names(real_path: Path) -> str | None:
-    """By what a file has other names that may have logs of their own; None if it has none."""
+def other_names(path: Path, real_path: Path) -> tuple[str, str] | None:
+    """By what a file has other names that may have logs of their own, and what to do about it.
+
+    None if it has none.
+    """
     try:
         status = os.stat(real_path)
     except OSError:
         return None
     if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
-        return f"it has {status.st_nlink} names (hard links)"
+        return f"it has {status.st_nlink} names (hard links)", (
+            f"delete the others (find DIRECTORY -samefile {path} lists them), or work on a copy "
+            "(lshdb backup makes one)"
+        )
     if _is_mounted(real_path, status):
-        return "it is mounted alone, without its directory"
+        return "it is mounted alone, without its directory", "mount the directory instead"
     return None
-
-
-def advice(names: str, path: Path) -> str:
-    """What to do about a file with other names."""
-    if "mounted" in names:
-        return "mount the directory instead"
-    return (
-        f"delete the others (find DIRECTORY -samefile {path} lists them), or work on a copy "
-        "(lshdb backup makes one)"
-    )
 
 
 def mount_points() -> list[bytes]:

@@ -96,8 +96,9 @@ class Store(lookups.StoreReader):
                             if is_new(connection):
                                 create_tables(connection, parts_of(settings))
                                 write_settings(connection, settings)
+                                real_path = connection.real_path
                                 stored = location.root_to_store(
-                                    root or connection.real_path.parent, connection.real_path
+                                    root or os.fspath(real_path.parent), real_path
                                 )
                                 connection.execute(sql.SET_ROOT, (stored,))
                                 if keys_repeat:

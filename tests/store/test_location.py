@@ -252,9 +252,9 @@ def test_files_of_an_overlay_are_no_mounts(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(sys, "platform", "linux")
     for mounted in ([], [os.fsencode(tmp_path)]):
         monkeypatch.setattr(location, "mount_points", mounted.copy)
-        assert location.other_names(path) is None
+        assert location.other_names(path, path) is None
     monkeypatch.setattr(sys, "platform", "freebsd")
-    assert location.other_names(path) is None
+    assert location.other_names(path, path) is None
     assert location._is_mounted(Path("/proc"), os.stat("/proc"))
 
 
