@@ -38,13 +38,12 @@ def register_functions(connection: sqlite3.Connection) -> None:
         base = connection.execute(sql.BASE_TEXTS).fetchall()
         settings = rows.settings_of(first_row(connection, sql.SELECT_SETTINGS), path, base).settings
 
-    def lsh_similarity(*signatures: object) -> float | None:
-        blobs = [blob for blob in signatures if isinstance(blob, bytes)]
-        if [*map(len, blobs)] != [settings.signature_bytes] * 2:
-            return None
-        first, second = rows.lanes_of(b"".join(blobs), settings)
-        agreeing = int(np.count_nonzero(first == second))
-        return float(minhash.estimate(agreeing, settings.permutations, settings.lane_bits))
+        def lsh_similarity(*signatures: object) -> float | None:
+            blobs = [blob for blob in signatures if isinstance(blob, bytes)]
+            if [*map(len, blobs)] != [settings.signature_bytes] * 2:
+                return None
+            first, second = rows.lanes_of(b"".join(blobs), settings)
+            agreeing = int(np.count_nonzero(first == second))
+            return float(minhash.estimate(agreeing, settings.permutations, settings.lane_bits))
 
-    with sqlite_errors.translated_errors(path):
         connection.create_function("lsh_similarity", 2, lsh_similarity, deterministic=True)
