@@ -22,9 +22,6 @@ from lshdb.store.parts import part as part_of_index
 from lshdb.store.store import Store
 from lshdb.text import arrays
 
-_LANES = 1 << 21
-"""Lanes of the signatures read at once."""
-
 
 def reindex(store: Store, request: ReindexOptions) -> Reindexed:
     """Rebuild the index; see Database.reindex."""
@@ -51,8 +48,7 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
         documents = everything - empty
         if signs or is_late or (shape.bands, shape.rows) != (old.bands, old.rows):
             store.set_indexed(None, None)
-            block = max(1, min(store.limits.documents_read, _LANES // after.permutations))
-            signatures = store.all_signatures(block)
+            signatures = store.all_signatures()
             rows = rebuild_bands(store.index, after, signatures, documents, progress)
         for name, value in parts_of(after).items():
             if signs or value != parts_of(before).get(name):

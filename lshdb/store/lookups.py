@@ -42,6 +42,8 @@ _T = TypeVar("_T")
 _NAMES_BANDS = re.compile(r"\b(bands|buckets|bucket_members|candidate_pairs)\b", re.IGNORECASE)
 """In a user's SQL: the table of band rows, and the views of it."""
 _NO_CONDITION = ConditionOptions()
+_LANES = 1 << 21
+"""Lanes of all signatures that are read at once."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,6 @@ class StoreReader:
         self.integers = connection.integers
         self._settings_row: Any = None
         self._read_settings()
-        connection.check_unchanged()
 
     def _read_settings(self) -> None:
         """Read the settings again if they have changed.
@@ -364,7 +365,7 @@ class StoreReader:
 
         Only documents with an id above `after`.
         """
-        size = max_rows or self.limits.documents_read
+        size = max_rows or min(self.limits.documents_read, _LANES // self.settings.permutations)
         for rows in self._connection.parts(sql.ALL_SIGNATURES, after, size=size):
             yield self._signature_matrix(rows)
 
