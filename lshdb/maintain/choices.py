@@ -109,8 +109,17 @@ def ranked(
     usual = resolve.choose_construction(threshold, recall, lanes)
 
     def described(construction: Construction) -> Tuned:
-        tuned = describe(construction, threshold, lanes, forecast, lane_bits)
-        return dataclasses.replace(tuned, named=construction == named)
+        candidates, work = forecast(construction) if forecast else (None, None)
+        signature_bytes = lanes * (lane_bits or resolve.lane_bits_for(construction)) // 8
+        return Tuned(
+            construction,
+            candidate_probability(threshold, construction),
+            tuple(candidate_probability(s, construction) for s in SIMILARITIES),
+            signature_bytes + BAND_BYTES * construction.bands,
+            candidates,
+            work,
+            named=construction == named,
+        )
 
     def cost(tuned: Tuned) -> tuple[float, int, str]:
         shape, candidates = tuned.construction, tuned.candidates
@@ -131,26 +140,6 @@ def ranked(
     if named is not None and not any(tuned.named for tuned in kept):
         kept.append(described(named))
     return kept
-
-
-def describe(
-    construction: Construction,
-    threshold: float,
-    lanes: int,
-    forecast: Forecast | None = None,
-    lane_bits: int | None = None,
-) -> Tuned:
-    """The predictions for one construction; for the arguments see `ranked`."""
-    candidates, work = forecast(construction) if forecast else (None, None)
-    return Tuned(
-        construction,
-        candidate_probability(threshold, construction),
-        tuple(candidate_probability(s, construction) for s in SIMILARITIES),
-        lanes * (lane_bits or resolve.lane_bits_for(construction)) // 8
-        + BAND_BYTES * construction.bands,
-        candidates,
-        work,
-    )
 
 
 def _constructions_reaching(threshold: float, recall: float, lanes: int) -> Iterator[Construction]:
