@@ -15,7 +15,7 @@ RESTORE = "restore it from a backup (lshdb backup --restore)"
 _NO_DESCRIPTORS = "this process may not open more files: close some, or raise ulimit -n"
 _TOO_MANY = (errno.EMFILE, errno.ENFILE)
 _DESCRIPTORS = 4
-"""The file, its -wal and -shm, and its directory, which is synced."""
+"""Files that SQLite opens for one database: it, its -wal and -shm, and its directory, to sync."""
 _ADVICE = {
     sqlite3.SQLITE_FULL: "a disk is full, its own or that of temporary files (the variable TMPDIR "
     "names another directory for these); nothing of the last batch was written",
@@ -103,8 +103,13 @@ def _not_opened(primary: int, path: Path, real_path: Path) -> errors.StoreError:
 
 def why_not_opened(path: Path, real_path: Path, missing: str) -> str:
     """The reason why a file could not be opened; `missing` if only the file does not exist."""
-    if not may_open_files():
-        return _NO_DESCRIPTORS
+    try:
+        with ExitStack() as stack:
+            for _ in range(_DESCRIPTORS):
+                stack.enter_context(open(os.devnull, "rb", 0))
+    except OSError as error:
+        if error.errno in _TOO_MANY:
+            return _NO_DESCRIPTORS
     if fault := location.length_fault(real_path):
         return fault
     try:
@@ -115,17 +120,6 @@ def why_not_opened(path: Path, real_path: Path, missing: str) -> str:
     except OSError as error:
         return (error.strerror or str(error)).lower()
     return "permission denied"
-
-
-def may_open_files() -> bool:
-    """Whether this process may open as many files as SQLite needs for one database."""
-    with ExitStack() as stack:
-        try:
-            for _ in range(_DESCRIPTORS):
-                stack.enter_context(open(os.devnull, "rb", 0))
-        except OSError as error:
-            return error.errno not in _TOO_MANY
-    return True
 
 
 def directory_is_read_only(path: Path) -> bool:
