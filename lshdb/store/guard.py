@@ -43,6 +43,7 @@ class Connection(sqlite3.Connection):
         rebuilding: whether the index is being rebuilt in the open transaction.
         closed: whether it is closed, or being closed.
         identity: device and inode of the open file.
+        watched: those of the file, its log and the index of the log, by what follows its name.
         write_lock: what other writers of this process wait for; None if it does not write.
     """
 
@@ -59,7 +60,7 @@ class Connection(sqlite3.Connection):
         self.write_lock: RLock | None = None
         self._process = os.getpid()
         self._thread = get_ident()
-        self._watched: dict[str, _Identity] = {}
+        self.watched: dict[str, _Identity] = {}
         self._version: tuple[int, int] | None = None  # of a file that is read without locks
         super().__init__(*arguments, **options)
         _open[id(self)] = self
@@ -74,22 +75,18 @@ class Connection(sqlite3.Connection):
             self._version = _version(self.real_path)
         # In another journal mode there is no log: SQLite then takes plain locks.
         ends = ("",) if immutable else ("", "-wal", "-shm")
-        self._watched = {
+        self.watched = {
             end: identity
             for end in ends
             if (identity := _identity(f"{self.real_path}{end}")) is not None
         }
-
-    def open_files(self) -> tuple[_Identity, ...]:
-        """Device and inode of the file and its log."""
-        return tuple(self._watched.values())
 
     def has_log_beside(self, real_path: Path) -> bool:
         """Whether its log is beside another file, which took the name of the open file.
 
         SQLite would apply the log to that other file.
         """
-        log = self._watched.get("-wal")
+        log = self.watched.get("-wal")
         return (
             self.real_path == real_path and log is not None and _identity(f"{real_path}-wal") == log
         )
@@ -114,7 +111,7 @@ class Connection(sqlite3.Connection):
 
     def check_file(self) -> None:
         """StoreError if a name now belongs to no file, or to another file than the open one."""
-        for end, identity in self._watched.items():
+        for end, identity in self.watched.items():
             if _identity(f"{self.real_path}{end}") != identity:
                 lost = "; what was added last may be lost" if end else ""
                 name = self.real_path if end and self._is_link else self.path
@@ -219,12 +216,12 @@ class Connection(sqlite3.Connection):
             return
         self.check_owner()
         self.closed = True  # before the log goes: see check_may_open
-        log = self._watched.get("-wal")
+        log = self.watched.get("-wal")
         if log is not None and _identity(f"{self.real_path}-wal") not in (None, log):
             # The last connection to close copies the log into the file, and deletes it by its name.
             _abandon(self)
         else:
-            if self._watched and _identity(self.real_path) != self.identity:
+            if self.watched and _identity(self.real_path) != self.identity:
                 # SQLite would leave the log, and apply it to the file that now has the name.
                 with contextlib.suppress(sqlite3.Error):
                     super().execute("PRAGMA busy_timeout = 0")
@@ -252,7 +249,7 @@ def is_open(file: str | os.stat_result, *, as_log: bool = False) -> bool:
     process. `as_log`: only as a log, or as that log's index.
     """
     return (identity := _identity(file)) is not None and any(
-        identity in connection.open_files() and not (as_log and identity == connection.identity)
+        identity in connection.watched.values() and not (as_log and identity == connection.identity)
         for connection in _connections()
     )
 
@@ -262,7 +259,7 @@ def open_inodes() -> set[int]:
 
     A directory's entries have their inodes, so that a walk need not look at each file.
     """
-    return {inode for connection in _connections() for _, inode in connection.open_files()}
+    return {inode for connection in _connections() for _, inode in connection.watched.values()}
 
 
 def check_may_open(path: Path, real_path: Path) -> None:
