@@ -200,9 +200,7 @@ def is_new(connection: sqlite3.Connection) -> bool:
 
 def create_tables(connection: sqlite3.Connection, parts: Iterable[str]) -> None:
     """Make the tables of every file and of these parts, within the caller's transaction."""
-    for definition in schema.definitions():
-        connection.execute(definition.statement)
-    for part in parts:
+    for part in ("", *parts):
         schema.make_part(connection, part)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {schema.FORMAT}")

@@ -190,8 +190,8 @@ def _virtual(known: Iterable[Definition]) -> set[str]:
 
 
 def make_part(connection: sqlite3.Connection, part: str) -> None:
-    """Make the empty tables of a part, within the caller's transaction; sqlite3.Error as usual."""
-    offers.check_is_there(offers.TABLES[part], part)
+    """Make the empty tables of a part, the core's for "", within the caller's transaction."""
+    offers.check_is_there(offers.TABLES.get(part, ""), part)
     # Not executescript, which would commit the caller's transaction.
     for statement in _script(part).split(";\n")[:-1]:
         connection.execute(statement)
