@@ -133,8 +133,7 @@ class StoreReader:
             self._connection.check_open()  # any thread may read all, on a connection of its own
         else:
             self._connection.check_owner()
-        connection = readonly_sql.sealed_connection(self._connection, snapshot=True)
-        connection.text_factory = str  # text that is not UTF-8 is damage
+        connection = readonly_sql.sealed_connection(self._connection)
         try:
             keep = None
             if where is not None:

@@ -91,10 +91,10 @@ def _authorize(action: int, first: str | None, second: str | None, *_where: str 
     return sqlite3.SQLITE_OK if action in _ALLOWED else sqlite3.SQLITE_DENY
 
 
-def sealed_connection(other: guard.Connection, *, snapshot: bool = False) -> guard.Connection:
+def sealed_connection(other: guard.Connection) -> guard.Connection:
     """A connection for a user's SQL, which can only read, to the file of another connection.
 
-    With `snapshot` it is in a transaction, and sees one state of the file until it is closed.
+    It is in a transaction, and sees one state of the file until it is closed.
     """
     other.check_file()
     connection = connect(
@@ -102,8 +102,7 @@ def sealed_connection(other: guard.Connection, *, snapshot: bool = False) -> gua
     )
     try:
         with connection.errors():
-            if snapshot:
-                connection.execute("BEGIN")  # no SQL may, once it is sealed
+            connection.execute("BEGIN")  # no SQL may, once it is sealed
             functions.register_functions(connection)
             connection.set_authorizer(_authorize)
             # In hexadecimal a value has twice its bytes.
@@ -111,7 +110,6 @@ def sealed_connection(other: guard.Connection, *, snapshot: bool = False) -> gua
             limits = _LIMITS | {sqlite3.SQLITE_LIMIT_LENGTH: largest}
             for limit, value in limits.items():
                 connection.setlimit(limit, value)
-            connection.text_factory = lambda raw: raw.decode(errors="replace")
     except BaseException:
         connection.close()
         raise
@@ -170,6 +168,7 @@ def run_readonly(
     """
     other.check_owner()
     connection = sealed_connection(other)
+    connection.text_factory = lambda raw: raw.decode(errors="replace")
     try:
         with user_errors(connection, "SQL"):
             cursor = connection.execute(sql, parameters)
