@@ -111,8 +111,9 @@ def check_against(
     usual = {"shingle": shingle, "threshold": threshold, "records": is_records}
     values = usual | _given_settings(request)
     shingles = request.shingles
-    chosen = values["shingle"] or (shingles.ignoring and stored["shingle"])
-    values["shingle"] = _shingle(shingles, chosen)
+    if shingles.ignoring:
+        chosen = values["shingle"] or str(actual.shingling)
+        values["shingle"] = str(_shingling(shingles, chosen))
     if construction := given_construction(request.shape):
         values["construction"] = str(construction)
     if shingles.seed == "random":
@@ -147,11 +148,9 @@ def check_against(
     )
 
 
-def _shingle(request: options.ShingleOptions, chosen: object) -> object:
-    """The shingle, with its option for what is ignored."""
-    if chosen and request.ignoring:
-        return str(Shingling.parse(f"{chosen}-{request.ignoring}"))
-    return chosen
+def _shingling(request: options.ShingleOptions, chosen: str) -> Shingling:
+    """The shingling of a text such as word:3, with the requested option for what is ignored."""
+    return Shingling.parse(f"{chosen}-{request.ignoring}" if request.ignoring else chosen)
 
 
 def _with_base(shingling: Shingling, base: Mapping[str, str] | None) -> Shingling:
@@ -236,8 +235,7 @@ def resolve(request: options.SettingsOptions) -> Settings:
     """The settings of a new file; SettingsError if they are impossible."""
     usual_shingle, usual_threshold = PURPOSES.get(request.kind.purpose or "", (SHINGLE, THRESHOLD))
     chosen = request.shingles.shingle or usual_shingle
-    shingling = Shingling.parse(str(_shingle(request.shingles, chosen)))
-    shingling = _with_base(shingling, request.base)
+    shingling = _with_base(_shingling(request.shingles, chosen), request.base)
     if shingling.foreign and request.sketch is not None:
         raise SettingsError(f"shingle {shingling} has its own sketch: do not give one")
     shape = given_construction(request.shape) or Construction(1, 1)
