@@ -207,7 +207,14 @@ class Options:
     def _fill(self, caller: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> None:
         """Set all values by the arguments of a function."""
         if args:
-            keywords = _named(type(self), caller, args, keywords)
+            names = [option.name for option in self.declared.values() if not option.kw_only]
+            if len(args) > len(names):
+                after = f" after {', '.join(names)}" if names else ""
+                raise TypeError(f"{caller}() takes arguments by their names only{after}")
+            by_position = dict(zip(names, args, strict=False))
+            if named_twice := by_position.keys() & keywords.keys():
+                raise TypeError(f"{caller}() got two values of argument {min(named_twice)!r}")
+            keywords = by_position | {**keywords}
         values, fields_of, changes_of = self.__dict__, self._fields, dict[str, dict[str, Any]]()
         values.update(self._defaults)
         for name, value in keywords.items():
@@ -296,20 +303,6 @@ def unexpected(function: str, name: str, known_names: Iterable[str]) -> TypeErro
     similar = get_close_matches(name, known_names, 1)
     hint = f"; did you mean {similar[0]!r}?" if similar else ""
     return TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
-
-
-def _named(
-    group: Any, caller: str, args: Sequence[Any], keywords: Mapping[str, Any]
-) -> dict[str, Any]:
-    """All arguments by name; TypeError for one that is given twice, or too many of them."""
-    names = [option.name for option in group.declared.values() if not option.kw_only]
-    if len(args) > len(names):
-        after = f" after {', '.join(names)}" if names else ""
-        raise TypeError(f"{caller}() takes arguments by their names only{after}")
-    by_position = dict(zip(names, args, strict=False))
-    if named_twice := by_position.keys() & keywords.keys():
-        raise TypeError(f"{caller}() got two values of argument {min(named_twice)!r}")
-    return by_position | {**keywords}
 
 
 def check_value(
