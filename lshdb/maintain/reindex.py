@@ -98,7 +98,7 @@ def rebuild_bands(
             progress(documents, total, "rows")
 
     index.clear(BANDS)
-    for _, codes, doc_ids in sorted_bands(read(), settings, index.limits):
+    for _, codes, doc_ids in sorted_bands(read(), settings, index.connection.limits):
         index.insert(BANDS, rows_of(codes, doc_ids))
         rows += len(codes)
         progress(documents + rows, total, "rows")

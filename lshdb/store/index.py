@@ -143,7 +143,6 @@ class Index:
     """Reads and writes rows of the index, within the transaction of its `connection`."""
 
     def __init__(self, connection: Connection) -> None:
-        self.limits = connection.limits
         self.connection = connection
         self._run_many = connection.run_many
 
