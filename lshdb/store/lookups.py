@@ -35,7 +35,7 @@ from lshdb.store.rows import (
     typed,
     typed_column,
 )
-from lshdb.text.arrays import IntArray, Lanes, Mask, chunks, is_new
+from lshdb.text.arrays import IntArray, Lanes, Mask, chunks, first_of_each, is_new
 from lshdb.text.content import DIGEST_BYTES, LARGEST
 
 _T = TypeVar("_T")
@@ -159,7 +159,7 @@ class StoreReader:
         """
         limit = -1 if max_rows is None else max_rows
         indices, doc_ids = self.rows_of_values(sql.MEMBERS, buckets, first, limit)
-        if self.indexed_to is not None and len(buckets):
+        if self.indexed_to is not None:
             # The rows that are not in the table yet, from all signatures of these documents, which
             # are read at a million per second.
             written = index.BEFORE_ALL if self.indexed_bucket is None else self.indexed_bucket
@@ -171,11 +171,8 @@ class StoreReader:
             order = buckets.argsort()
             indices = np.append(indices, order[buckets[order].searchsorted(codes)])
             doc_ids = np.append(doc_ids, members)
-            order = np.lexsort((doc_ids, indices))
-            indices, doc_ids = indices[order], doc_ids[order]
-            if first is not None:
-                ranks = np.arange(len(indices)) - indices.searchsorted(indices)
-                indices, doc_ids = indices[ranks < first], doc_ids[ranks < first]
+            chosen = first_of_each(indices, first, doc_ids)
+            indices, doc_ids = indices[chosen], doc_ids[chosen]
         return indices[:max_rows], doc_ids[:max_rows]
 
     def rows_of_values(
@@ -268,9 +265,7 @@ class StoreReader:
 
     def keys_of_files(self) -> Iterator[tuple[int, str]]:
         """The ids and keys of all documents that were read from files, read lazily."""
-        for row in self._connection.lazy_rows(sql.KEYS_OF_FILES):
-            doc_id, key = typed(row, int, str)
-            yield doc_id, key
+        return (typed(row, int, str) for row in self._connection.lazy_rows(sql.KEYS_OF_FILES))
 
     def lengths(self, doc_ids: IntArray) -> IntArray:
         """The lengths of these documents, in characters; in shingles without content: int64[n]."""
