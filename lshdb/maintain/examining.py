@@ -197,9 +197,9 @@ class Examination:
         own = schema.plain_tables()
         if not self._generated().isdisjoint(own) or self._rows(sql.NO_TABLES, dumps(own)):
             return  # reading would run expressions: the rule of the schema reports that
-        row = next(iter(self._rows(sql.SELECT_SETTINGS)), ())
+        rows = self._rows(sql.SELECT_SETTINGS)
         try:
-            self.stored = settings_of(row, self.connection.path, self._rows(sql.BASE_TEXTS))
+            self.stored = settings_of(self.connection.path, rows, self._rows(sql.BASE_TEXTS))
         except errors.DamagedFile as error:
             yield Problem(SETTINGS, "", str(error), "valid settings")
         else:

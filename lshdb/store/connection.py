@@ -194,8 +194,8 @@ def file_size(path: Path) -> int:
 
 def is_new(connection: sqlite3.Connection) -> bool:
     """Whether the file has no tables yet."""
-    mark = first_row(connection, sql.APPLICATION_ID)
-    return mark == first_row(connection, sql.COUNT_SCHEMA) == (0,)
+    mark = plain_rows(connection, sql.APPLICATION_ID)
+    return mark == plain_rows(connection, sql.COUNT_SCHEMA) == [(0,)]
 
 
 def create_tables(connection: sqlite3.Connection, parts: Iterable[str]) -> None:
@@ -206,18 +206,18 @@ def create_tables(connection: sqlite3.Connection, parts: Iterable[str]) -> None:
     connection.execute(f"PRAGMA user_version = {schema.FORMAT}")
 
 
-def first_row(connection: sqlite3.Connection, statement: str) -> tuple[Any, ...]:
-    """The first row, or none, with any row_factory that the connection's owner has set."""
+def plain_rows(connection: sqlite3.Connection, statement: str) -> list[tuple[Any, ...]]:
+    """The rows of a result, whatever row_factory the connection's owner has set."""
     cursor = connection.cursor()
     cursor.row_factory = None
-    return cursor.execute(statement).fetchone() or ()
+    return cursor.execute(statement).fetchall()
 
 
 def check_format(connection: sqlite3.Connection, path: Path) -> None:
     """NotADatabase or OtherFormat if the file is not of the format that is read."""
-    if first_row(connection, sql.APPLICATION_ID) != (APPLICATION_ID,):
+    if plain_rows(connection, sql.APPLICATION_ID) != [(APPLICATION_ID,)]:
         raise errors.NotADatabase(f"{path} is another program's SQLite database, not lshdb's")
-    (version,) = first_row(connection, sql.USER_VERSION)
+    ((version,),) = plain_rows(connection, sql.USER_VERSION)
     if version != schema.FORMAT:
         advice = "upgrade lshdb" if version > schema.FORMAT else "add the files to a new one"
         raise errors.OtherFormat(

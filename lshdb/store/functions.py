@@ -8,7 +8,7 @@ import numpy as np
 from lshdb.sketch import minhash
 from lshdb.store import rows, sqlite_errors
 from lshdb.store import statements as sql
-from lshdb.store.connection import check_format, first_row
+from lshdb.store.connection import check_format, plain_rows
 
 
 def register_functions(connection: sqlite3.Connection) -> None:
@@ -35,8 +35,8 @@ def register_functions(connection: sqlite3.Connection) -> None:
     path = Path("the connection's main database")
     with sqlite_errors.translated_errors(path):
         check_format(connection, path)
-        base = connection.execute(sql.BASE_TEXTS).fetchall()
-        settings = rows.settings_of(first_row(connection, sql.SELECT_SETTINGS), path, base).settings
+        stored = [plain_rows(connection, query) for query in (sql.SELECT_SETTINGS, sql.BASE_TEXTS)]
+        settings = rows.settings_of(path, *stored).settings
 
         def lsh_similarity(*signatures: object) -> float | None:
             blobs = [blob for blob in signatures if isinstance(blob, bytes)]

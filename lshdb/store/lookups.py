@@ -96,7 +96,7 @@ class StoreReader:
         self._connection = connection
         self.rows = connection.rows
         self.integers = connection.integers
-        self._settings_row: Any = None
+        self._settings_rows: Any = None
         self._read_settings()
 
     def _read_settings(self) -> None:
@@ -106,17 +106,16 @@ class StoreReader:
         the index must fit the settings of the same moment: at the start of each transaction, this
         takes 4 us, a hundredth of a query.
         """
-        row = next(iter(self.rows(sql.SELECT_SETTINGS)), ())
-        if row != self._settings_row:
-            base = self.rows(sql.BASE_TEXTS)
-            stored = settings_of(row, self.path, base)
+        rows = self.rows(sql.SELECT_SETTINGS)
+        if rows != self._settings_rows:
+            stored = settings_of(self.path, rows, self.rows(sql.BASE_TEXTS))
             self.settings, self.parts, self.indexed_to, self.indexed_bucket, root = stored
             self.root = os.path.normpath(os.path.join(self.real_path.parent, root or os.curdir))
             if missing := parts_of(self.settings).keys() - self.parts:
                 raise errors.DamagedFile(
                     f"{self.path}: table {min(missing)} is missing: {sqlite_errors.RESTORE}"
                 )
-            self._settings_row = row
+            self._settings_rows = rows
 
     @contextmanager
     def snapshot(

@@ -128,20 +128,26 @@ def lanes_of(packed: bytes | bytearray, settings: Settings) -> arrays.Lanes:
     return lanes.reshape(-1, settings.permutations).astype(settings.lane_type, copy=False)
 
 
-def settings_of(row: Sequence[Any], path: Path, base: Iterable[Sequence[Any]]) -> FileSettings:
-    """The settings in a row of SELECT_SETTINGS, and rows of BASE_TEXTS; texts may be bytes.
+def settings_of(
+    path: Path, settings_rows: Sequence[Sequence[Any]], base_rows: Iterable[Sequence[Any]]
+) -> FileSettings:
+    """The settings in the row of SELECT_SETTINGS, and rows of BASE_TEXTS; texts may be bytes.
 
     Raises:
         DamagedFile: it is missing or invalid.
         OtherFormat: the file uses what its format reserves for later versions of lshdb.
     """
     try:
-        values: list[Any] = [v.decode() if isinstance(v, bytes) else v for v in row]
+        values: list[Any] = [
+            value.decode() if isinstance(value, bytes) else value
+            for row in settings_rows[:1]
+            for value in row
+        ]
         threshold, recall, shingle, lanes, construction, sketch, seed, content, *others = values
         passages, lane_bits, parts, _, later, *state = others
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
-        texts, in_file = tuple(map(_base_text, base)), json.loads(parts)
+        texts, in_file = tuple(map(_base_text, base_rows)), json.loads(parts)
         settings = Settings(
             threshold,
             recall,

@@ -76,7 +76,7 @@ def test_it_is_deterministic_and_takes_just_its_arguments(
 
 
 def test_what_the_owner_of_the_connection_has_set_stays_and_does_no_harm(path: Path) -> None:
-    lshdb.open(path).close()
+    lshdb.open(path, base={"form": "name and date of birth"}).close()
     with closing(sqlite3.connect(path)) as connection:
 
         def as_dict(cursor: sqlite3.Cursor, row: tuple[object, ...]) -> dict[str, object]:
