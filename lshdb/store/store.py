@@ -247,10 +247,10 @@ class Store(lookups.StoreReader):
 
     def set_index(self, settings: Settings) -> None:
         """Write the settings of the index."""
+        before, after = parts_of(self.settings), parts_of(settings)
         with self._connection.errors():
             write_settings(self._connection, settings)
-        before, after = parts_of(self.settings), parts_of(settings)
-        for part in sorted(before.keys() ^ after.keys(), reverse=True):
-            self.rows(sql.DROP_PART[part])
-            if part in after:
-                schema.make_part(self._connection, part)
+            for part in sorted(before.keys() ^ after.keys(), reverse=True):
+                self._connection.execute(sql.DROP_PART[part])
+                if part in after:
+                    schema.make_part(self._connection, part)
