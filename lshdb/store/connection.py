@@ -93,8 +93,8 @@ def connect(
         except sqlite3.OperationalError as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             unable = code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
-            is_alone = sqlite_errors.directory_is_read_only(real_path)
-            if mode != "read" or not unable or not is_alone or guard.log_size(real_path):
+            is_read_only = sqlite_errors.directory_is_read_only(real_path)
+            if mode != "read" or not unable or not is_read_only or guard.log_size(real_path):
                 raise
         # SQLite cannot make its -shm. As nobody has the file open, it can be read without locks.
         return opened("ro&immutable=1")

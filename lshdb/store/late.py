@@ -20,7 +20,7 @@ from lshdb.errors import StoreError
 from lshdb.limits import Limits
 from lshdb.progress import Progress, silent
 from lshdb.store import index
-from lshdb.store.partial_files import alone, file_errors
+from lshdb.store.partial_files import file_errors, locked
 from lshdb.store.store import Store
 
 
@@ -37,8 +37,8 @@ def reserved(store: Store) -> Iterator[bool]:
     log = f"{store.real_path}-wal"
     with ExitStack() as stack:
         with file_errors(log):
-            is_alone = stack.enter_context(alone(log))
-        yield is_alone
+            is_reserved = stack.enter_context(locked(log))
+        yield is_reserved
 
 
 def complete(store: Store, progress: Progress = silent, limits: Limits | None = None) -> None:
@@ -59,8 +59,8 @@ def complete(store: Store, progress: Progress = silent, limits: Limits | None = 
     if store.indexed_to is None:
         return
     try:
-        with reserved(store) as is_alone:
-            if is_alone:
+        with reserved(store) as is_reserved:
+            if is_reserved:
                 _complete(store, progress, limits or store.limits)
     except StoreError as error:
         raise StoreError(

@@ -51,7 +51,7 @@ class PartialFile:
         self.target = os.path.realpath(self._target)
         self.path = f"{self.target}.{os.getpid()}{PARTIAL}"
         for left in glob.glob(f"{glob.escape(self.target)}.*{PARTIAL}"):
-            with contextlib.suppress(OSError), alone(left) as is_left:
+            with contextlib.suppress(OSError), locked(left) as is_left:
                 number = left[len(self.target) + 1 : -len(PARTIAL)]
                 if fcntl and is_left and number.isdecimal():
                     os.unlink(left)
@@ -116,7 +116,7 @@ def temporary_directory(beside: Path | None) -> Iterator[Path]:
     parent = beside or system_directory()
     for leftover in parent.glob(f"{_PREFIX}*") if fcntl else ():
         # Another user's cannot even be opened.
-        with contextlib.suppress(OSError), alone(leftover) as is_left:
+        with contextlib.suppress(OSError), locked(leftover) as is_left:
             if is_left and leftover.is_dir():
                 shutil.rmtree(leftover, ignore_errors=True)
     while True:
@@ -187,7 +187,7 @@ def _lock(descriptor: int, *, wait: bool = False) -> bool:
 
 
 @contextlib.contextmanager
-def alone(path: str | Path) -> Iterator[bool]:
+def locked(path: str | Path) -> Iterator[bool]:
     """Lock a file for this block; False if somebody else has it locked.
 
     Always true where there are no such locks, as on Windows, or no such file. A process that is
@@ -211,7 +211,7 @@ def alone(path: str | Path) -> Iterator[bool]:
 
 
 _held: set[int] = set()
-"""The descriptors of the files that `alone` has locked."""
+"""The descriptors of the files that `locked` has locked."""
 
 
 def _close_in_child() -> None:

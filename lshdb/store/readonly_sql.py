@@ -197,7 +197,7 @@ _MATCHING = """
     WHERE doc_id IN (SELECT value FROM json_each(lshdb_candidates())) AND (
 {expression}
 )"""
-_ALONE = """
+_IN_CASE = """
     EXPLAIN SELECT CASE WHEN
 {expression}
     THEN 1 END FROM documents"""
@@ -244,5 +244,5 @@ def condition(
         return matches
 
     run(statement)
-    run(_ALONE.format(expression=expression))
+    run(_IN_CASE.format(expression=expression))
     return matching

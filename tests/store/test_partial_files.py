@@ -13,7 +13,7 @@ from helpers import forked, status_of
 from lshdb.errors import StoreError
 from lshdb.store.partial_files import (
     PartialFile,
-    alone,
+    locked,
     rename_new,
     temporary_directory,
 )
@@ -47,17 +47,17 @@ def test_a_new_name_replaces_nothing(
 def test_a_file_is_locked_by_one_and_one_that_is_not_there_by_all(tmp_path: Path) -> None:
     (path := tmp_path / "log").touch()
     for file, seconds in ((path, os.name == "nt"), (tmp_path / "none", True)):
-        with alone(file) as first, alone(file) as second:
+        with locked(file) as first, locked(file) as second:
             assert (first, second) == (True, seconds)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_child_that_leaves_the_block_does_not_end_its_parents_lock(tmp_path: Path) -> None:
     (path := tmp_path / "log").touch()
-    block = alone(path)
+    block = locked(path)
     assert block.__enter__()
     assert status_of(forked(block.__exit__, None, None, None)) == 0
-    with alone(path) as is_free:
+    with locked(path) as is_free:
         assert not is_free
     block.__exit__(None, None, None)
 
