@@ -95,20 +95,11 @@ _Units = TypeVar("_Units", str, Hashes)
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-def _byte_table(kind: str) -> bytes:
-    """The value for each ASCII byte: folded, white space a blank, and for words the rest zero."""
-    table = bytearray(256)
-    for byte in range(128):
-        character = chr(byte).lower()
-        if kind == "char":
-            table[byte] = 32 if character.isspace() else ord(character)
-        elif character.isalnum() or character == "_":
-            table[byte] = ord(character)
-    return bytes(table)
-
-
-_CHAR_TABLE = _byte_table("char")
-_WORD_TABLE = _byte_table("word")
+_WORD_BYTES = bytes(
+    ord(character.lower()) if character.isalnum() or character == "_" else 0
+    for character in map(chr, range(128))
+).ljust(256, b"\0")
+"""For each ASCII byte of a word its folded byte, and zero for all others."""
 
 # A text may be cut before these characters: they fold to a character that combines with none before
 # it, and each begins a word or separates two words. Every script that is written without blanks has
@@ -309,12 +300,9 @@ def _char_windows(
 
 def _collapsed(text: str) -> str:
     """The folded text in which each white-space run is one blank."""
-    if text.isascii():
-        folded = text.encode("ascii").translate(_CHAR_TABLE).decode("ascii")
-    else:
-        folded = folding.fold(text)
-        for blank in _OTHER_BLANKS:
-            folded = folded.replace(blank, " ")
+    folded = folding.fold(text)
+    for blank in _OTHER_BLANKS:
+        folded = folded.replace(blank, " ")
     while "  " in folded:  # splitting would take longer than the rest of shingling
         folded = folded.replace("  ", " ")
     return folded
@@ -366,7 +354,7 @@ def cut_words(texts: list[str], *, are_folded: bool = False) -> Words:
     # With a separator before, between and after, every word begins and ends inside.
     joined = "".join((" ", " ".join(texts), " "))
     if joined.isascii():
-        buffer = joined.encode("ascii").translate(_WORD_TABLE) + bytes(PADDING)
+        buffer = joined.encode("ascii").translate(_WORD_BYTES) + bytes(PADDING)
         inside = np.frombuffer(buffer, dtype=np.uint8)[:-PADDING] != 0
         edges = (inside[1:] != inside[:-1]).nonzero()[0] + 1
         begins, ends = first, last = edges[0::2], edges[1::2]
