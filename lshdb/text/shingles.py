@@ -140,15 +140,13 @@ def distinct_shingles(contents: Sequence[Content], shingling: Shingling, seed: i
     for group in groups(contents, shingling):
         first = contents[group[0]]
         if is_large(first, shingling):
-            hashes_of_text = distinct_of_pieces(pieces(first, shingling, seed))
-            shingles = Shingles(hashes_of_text, np.array([0, len(hashes_of_text)]))
+            hashes.append(distinct_of_pieces(pieces(first, shingling, seed)))
+            sizes.append(lengths_of(hashes[-1:]))
         else:
             repeated = shingle_group([contents[i] for i in group], shingling, seed)
             shingles = distinct_in_each(repeated)
-        if len(group) == len(contents):
-            return shingles
-        hashes.append(shingles.hashes)
-        sizes.append(sizes_of(shingles.offsets))
+            hashes.append(shingles.hashes)
+            sizes.append(sizes_of(shingles.offsets))
         order += group
     joined = Shingles(np.concatenate(hashes), offsets_of(np.concatenate(sizes)))
     return joined if order == [*range(len(order))] else select_documents(joined, np.argsort(order))
@@ -194,7 +192,7 @@ def shingle_group(
         lengths = lengths_of(collapsed)
         shingles = _char_windows("".join(collapsed), lengths, size, seed, weights_of(shingling))
     else:
-        shingles = _word_windows(*_word_hashes([*shingling.read(texts)], seed), size, seed)
+        shingles = _word_group([*shingling.read(texts)], size, seed)
     if not shingling.base:
         return shingles
     counting = ~is_in(shingles.hashes, base_hashes(shingling, seed))
@@ -369,28 +367,30 @@ def cut_words(texts: list[str], *, are_folded: bool = False) -> Words:
     return Words(buffer, begins, ends, first, last, counts)
 
 
-def _word_hashes(texts: list[str], seed: int, *, of_pieces: bool = False) -> tuple[Hashes, Offsets]:
-    """The hash of every word, in order, and the number of words in each text.
+def _word_group(texts: list[str], size: int, seed: int) -> Shingles:
+    """Shingles of `size` words of each text; one of signs without words is one word."""
+    words = cut_words(texts)
+    hashes, counts = _word_hashes(words, seed), words.counts
+    (wordless,) = (counts == 0).nonzero()
+    if len(wordless):
+        signs = [_hash_of_signs(texts[index], seed) for index in wordless.tolist()]
+        sizes = lengths_of(signs)
+        indices = offsets_of(counts)[wordless].repeat(sizes)
+        hashes = np.insert(hashes, indices, np.concatenate(signs))
+        counts[wordless] = sizes
+    return _word_windows(hashes, counts, size, seed)
 
-    A text of signs without words, unless it is a piece of one, is one word.
-    """
-    words = cut_words(texts, are_folded=of_pieces)
-    hashes = span_hash(seed, "word").spans(words.buffer, words.begins, words.ends - words.begins)
-    if of_pieces or words.counts.all():
-        return hashes, words.counts
-    (wordless,) = (words.counts == 0).nonzero()
-    signs = [_hash_of_signs(texts[index], seed) for index in wordless.tolist()]
-    counts, sizes = words.counts.copy(), lengths_of(signs)
-    places = offsets_of(counts)[wordless].repeat(sizes)
-    counts[wordless] = sizes
-    return np.insert(hashes, places, np.concatenate(signs)), counts
+
+def _word_hashes(words: Words, seed: int) -> Hashes:
+    """The hash of every word, in order."""
+    return span_hash(seed, "word").spans(words.buffer, words.begins, words.ends - words.begins)
 
 
 def _words_of_pieces(text: str, seed: int) -> Iterator[Hashes]:
     """The hash of every word of a large text, or of its signs if it has none, in pieces."""
     has_words = False
     for piece in word_pieces(text):
-        hashes, _ = _word_hashes([piece], seed, of_pieces=True)
+        hashes = _word_hashes(cut_words([piece], are_folded=True), seed)
         has_words |= len(hashes) > 0
         yield hashes
     if not has_words:
@@ -400,9 +400,11 @@ def _words_of_pieces(text: str, seed: int) -> Iterator[Hashes]:
 def _hash_of_signs(text: str, seed: int) -> Hashes:
     """The hash of a text without words, uint64[1]; of a blank one none."""
     octets = "".join(_collapsed_pieces(text)).encode("utf-8", "surrogatepass")
-    lengths = np.array([len(octets)][: bool(octets)], dtype=np.int64)
-    starts = np.zeros_like(lengths)
-    return span_hash(seed, "word").spans(octets + bytes(PADDING), starts, lengths)
+    if not octets:
+        return np.empty(0, dtype=np.uint64)
+    return span_hash(seed, "word").spans(
+        octets + bytes(PADDING), np.array([0]), np.array([len(octets)])
+    )
 
 
 def word_sums(words: Hashes, size: int, seed: int) -> Hashes:
