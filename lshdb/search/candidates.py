@@ -276,7 +276,11 @@ def _by_rare_shingles(
     limits, shingles = exact.limits, int(exact.sizes[documents].sum())
     bits = min(shingles.bit_length() + 1, _SLOT_BITS)  # fewer slots fit in the processor's cache
     known = [*exact.public_sets(documents)] if shingles <= limits.rare_rows else None
-    counts, min_size = _count(known or exact.public_sets(documents), bits)
+    # How many sets have a shingle, or another in the same slot.
+    counts, min_size = np.zeros(1 << bits, dtype=np.uint32), shingles
+    for _, sets in known or exact.public_sets(documents):
+        np.add.at(counts, _slots(sets.hashes, bits), np.uint32(1))
+        min_size = min(min_size, int(np.diff(sets.offsets).min()))
     frequent = np.zeros(len(exact.sizes), dtype=np.bool_)
     keys = [np.empty(0, np.uint64)]
     rows = 0
@@ -328,18 +332,6 @@ def _first_shingles(
 
 def _pairs(sizes: IntArray) -> int:
     return int((sizes * (sizes - 1) // 2).sum())
-
-
-def _count(
-    read: Iterable[tuple[IntArray, Shingles]], bits: int
-) -> tuple[npt.NDArray[np.uint32], int]:
-    """How many sets have a shingle, or another in the same slot; and the smallest set's size."""
-    counts = np.zeros(1 << bits, dtype=np.uint32)
-    sizes = []
-    for _, sets in read:
-        np.add.at(counts, _slots(sets.hashes, bits), np.uint32(1))
-        sizes.append(int(np.diff(sets.offsets).min()))
-    return counts, min(sizes)
 
 
 def _slots(hashes: npt.NDArray[np.uint64], bits: int) -> IntArray:
