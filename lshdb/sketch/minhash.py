@@ -90,15 +90,14 @@ class FastSketch:
         hashes, counts = shingles.hashes, arrays.sizes_of(shingles.offsets)
         table = np.full((len(counts), self.lanes), NOTHING)
         flat = table.ravel()
-        row = np.repeat(np.arange(len(counts)) * self.lanes, counts) if len(counts) > 1 else counts
+        row = np.repeat(np.arange(len(counts)) * self.lanes, counts)
         for part in arrays.chunks(len(hashes), BLOCK_HASHES):
             h = hashes[part] ^ self._first_constant
             h *= self._wide[0]
             h ^= h >> _32
             h *= self._wide[1]
             index = self._lane(h >> _32)
-            if len(counts) > 1:
-                index += row[part]
+            index += row[part]
             np.minimum.at(flat, index, h)
         return table
 
