@@ -64,7 +64,7 @@ class QueryBatch:
 
     Attributes:
         stored: their stored forms; empty if only signatures are known.
-        digests: of these, 16 bytes each; empty if they are not known yet.
+        digests: of these, 16 bytes each; known also of a stored document whose content is not kept.
         signed: their signatures, with the bucket keys of the queried file.
         doc_id: of the one document of a query by its key, or -1.
         files: by the index of each that is a file, what says that its bytes are those of another;
@@ -260,9 +260,9 @@ def _batch_of_content(
     content: Content, settings: Settings, files: Mapping[int, str | None]
 ) -> QueryBatch:
     content = cleaned(content, settings.shingling)
-    return QueryBatch(
-        [encoded(content)], [], signing.sign([content], settings, parts=False), files=files
-    )
+    stored = encoded(content)
+    signed = signing.sign([content], settings, parts=False)
+    return QueryBatch([stored], [digest(stored.encode())], signed, files=files)
 
 
 def answers(
@@ -509,18 +509,13 @@ def estimated(
     If they must be `in_buckets`, those that make the construction true.
     """
     settings, construction = store.settings, store.settings.construction
-    shape = -1, construction.bands, construction.rows
     parts: list[QueryPairs] = []
     for documents in chunks(len(pairs.doc_ids), store.limits.documents_read):
         signatures = store.signatures_of(pairs.doc_ids[documents])
         here = (pairs.document >= documents.start) & (pairs.document < documents.stop)
         (indices,) = here.nonzero()
         for part in chunks(len(indices), _QUERY_PAIRS):
-            part_of_pairs = (
-                pairs
-                if len(indices) == len(pairs.query) <= _QUERY_PAIRS
-                else pairs.chosen(indices[part])
-            )
+            part_of_pairs = pairs.chosen(indices[part])
             query_lanes = batch.signed.signatures[part_of_pairs.query]
             agree = query_lanes == signatures[part_of_pairs.document - documents.start]
             shares = minhash.estimate(
@@ -528,9 +523,8 @@ def estimated(
             )
             part_of_pairs = part_of_pairs._replace(estimates=shares)
             kept = shares >= similarity.min_estimate(needed(part_of_pairs), settings)
-            if not kept.all():
-                agree, part_of_pairs = agree[kept], part_of_pairs.chosen(kept)
-            collided = agree[:, : construction.lanes].reshape(shape).all(axis=2)
+            agree, part_of_pairs = agree[kept], part_of_pairs.chosen(kept)
+            collided = constructions.collided_bands(agree, construction)
             part_of_pairs = part_of_pairs._replace(bands=collided.sum(axis=1))
             if construction.higher and in_buckets:
                 part_of_pairs = part_of_pairs.chosen(constructions.evaluate(collided, construction))
@@ -553,14 +547,9 @@ def exact_of(
         doc_ids: int64[m], the documents.
         pairs: how many are compared; None if that is unknown.
     """
-    count = len(batch)
     shingles, digests = store.sizes(doc_ids)
-    same = np.arange(count + len(doc_ids))
-    if batch.digests:
-        query_digests = np.frombuffer(b"".join(batch.digests), dtype=digests.dtype)
-        same = similarity.canonical_ids(np.append(query_digests, digests))
-    elif len(doc_ids) > 1:
-        same[count:] = similarity.canonical_ids(digests) + count
+    query_digests = np.frombuffer(b"".join(batch.digests), dtype=digests.dtype)
+    same = similarity.canonical_ids(np.append(query_digests, digests))
     contents = contents_of(store, batch, doc_ids)
     sizes = np.append(batch.signed.shingles, shingles)
     return similarity.Exact(contents, same, sizes, store, pairs)
@@ -618,13 +607,10 @@ def _sameness(
 ) -> tuple[list[bool], list[bool]]:
     """Which of c pairs have the same text, and which the same bytes, by the documents' digests."""
     same_text, identical = ([False] * len(pairs.query) for _ in range(2))
-    (possible,) = (pairs.estimates == 1).nonzero()
-    if len(possible) and not store.settings.shingling.foreign:
-        # Only if all lanes agree: most queries need no digest.
-        digests = batch.digests or [digest(text.encode()) for text in batch.stored]
-        for pair, query in zip(possible.tolist(), pairs.query[possible].tolist(), strict=True):
-            same_text[pair] = bool(digests) and digests[query] == text_digests[pair]
+    if batch.digests and not store.settings.shingling.foreign:
+        for pair, query in enumerate(pairs.query.tolist()):
+            same_text[pair] = batch.digests[query] == text_digests[pair]
             if same_text[pair]:
-                query_bytes = batch.files.get(query, digests[query].hex())
+                query_bytes = batch.files.get(query, batch.digests[query].hex())
                 identical[pair] = query_bytes == bytes_digests[pair] is not None
     return same_text, identical

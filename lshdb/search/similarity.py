@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from lshdb.errors import DamagedFile
 from lshdb.sketch import minhash
-from lshdb.sketch.constructions import evaluate
+from lshdb.sketch.constructions import collided_bands, evaluate
 from lshdb.sketch.settings import Settings
 from lshdb.store.lookups import StoreReader
 from lshdb.text.arrays import (
@@ -450,10 +450,8 @@ class Estimates:
         """Whether pairs int64[c] share a bucket, or enough of them for a cascade, bool[c]."""
         collide = np.ones(len(a_documents), dtype=np.bool_)
         construction = self.store.settings.construction
-        shape = (-1, construction.bands, construction.rows)
         for part, a, b in self._lanes(a_documents, b_documents):
-            agree = (a == b)[:, : construction.lanes].reshape(shape).all(axis=2)
-            collide[part] = evaluate(agree, construction)
+            collide[part] = evaluate(collided_bands(a == b, construction), construction)
         return collide
 
     def _lanes(self, a: IntArray, b: IntArray) -> Iterator[tuple[slice, Lanes, Lanes]]:

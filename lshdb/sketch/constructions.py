@@ -117,6 +117,13 @@ class Construction:
         return f"Construction.parse({str(self)!r})"
 
 
+def collided_bands(agree: Mask, construction: Construction) -> Mask:
+    """In which bands pairs share a bucket, bool[c, bands], by the lanes that agree, bool[c, k]."""
+    lanes = agree[:, : construction.lanes]
+    collided: Mask = lanes.reshape(-1, construction.bands, construction.rows).all(axis=2)
+    return collided
+
+
 def evaluate(collided: Mask, construction: Construction) -> Mask:
     """Whether pairs are candidates, from the bands in which each collided.
 
