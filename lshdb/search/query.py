@@ -343,15 +343,15 @@ def candidates(
             raise TooManyAtOnce
         doc_ids = _all_documents(store, batch, min_similarity)
         return pairs_of_query(doc_ids[allowed(doc_ids, batch, keep)]), {}
-    top, max_documents = query.similar.top, None
+    top, max_documents, first = query.similar.top, _MAX_TOP, None
     if top is not None and keep is None:
         # The best of those that match a condition may be anywhere in a large bucket. One more, as
         # a stored document is not among its own matches.
         max_documents = max(store.limits.query_first, min(top, _MAX_TOP) + 1)
-    first = None if max_documents is None else max_documents + 1
+        first = max_documents + 1
     rows = store.limits.query_rows if len(batch) > 1 else None
     members = bucket_members(store, batch.signed.bucket_keys, first, rows)
-    large = members.sizes > (max_documents or _MAX_TOP)
+    large = members.sizes > max_documents
     min_bands = store.settings.construction.min_bands
     if len(batch) == 1 and min_bands == 1 and not large.any():
         # Most queries, where no row's bucket matters.
@@ -360,7 +360,7 @@ def candidates(
     cut = large.sum(axis=1)
     (query_index, band), member_ids = members.origins(), members.doc_ids
     cuts: dict[int, list[errors.Cut]] = {}
-    if max_documents is not None and cut.any():
+    if cut.any():
         sizes = members.sizes.ravel()
         left = expand_ranges(np.zeros_like(sizes), sizes) < max_documents
         query_index, band, member_ids = query_index[left], band[left], member_ids[left]
@@ -370,16 +370,13 @@ def candidates(
     named, of_row, shared = np.unique(
         query_index * len(doc_ids) + of_row, return_inverse=True, return_counts=True
     )
-    rest = np.full(len(named), bool(cuts))
+    rest = np.ones(len(named), dtype=np.bool_)
     rest[of_row[~large[query_index, band]]] = False
     pairs = QueryPairs.of(doc_ids, *np.divmod(named, max(1, len(doc_ids))), rest)
     # Not all members of a large bucket are known: any document may be in it.
     kept = shared + cut[pairs.query] >= min_bands
     kept &= allowed(doc_ids, batch, keep)[pairs.document]
-    pairs, shared = pairs.chosen(kept), shared[kept]
-    if max_documents is not None and cuts:
-        pairs = pairs.without_rest(max_documents, shared)
-    return pairs, cuts
+    return pairs.chosen(kept).without_rest(max_documents, shared[kept]), cuts
 
 
 def pairs_of_query(doc_ids: IntArray) -> QueryPairs:

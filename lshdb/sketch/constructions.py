@@ -120,7 +120,8 @@ class Construction:
 def collided_bands(agree: Mask, construction: Construction) -> Mask:
     """In which bands pairs share a bucket, bool[c, bands], by the lanes that agree, bool[c, k]."""
     lanes = agree[:, : construction.lanes]
-    collided: Mask = lanes.reshape(-1, construction.bands, construction.rows).all(axis=2)
+    bands = lanes.reshape(-1, construction.bands, construction.rows)
+    collided: Mask = np.logical_and.reduce(bands, axis=2)
     return collided
 
 
