@@ -122,25 +122,17 @@ def write_results(
             has_words = has_words and not fields
             _write_text(names, itertools.chain(first, rows), shown, form.heading, store, has_words)
             return count
-        path = STDOUT if form.output is None else form.output
-        is_screen = form.output is None or is_stream(path)
-        _write_formatted(names, rows, form, path, is_screen=is_screen)
-        if not is_screen:
-            messages.message(f"{path}: {formatting.counted(count, *noun)}")
+        _write_formatted(names, rows, form)
+        if form.output is not None and not is_stream(form.output):
+            messages.message(f"{form.output}: {formatting.counted(count, *noun)}")
         return count
 
 
-def _write_formatted(
-    columns: Columns,
-    rows: Iterable[Sequence[Any]],
-    form: options.Form,
-    path: str,
-    *,
-    is_screen: bool,
-) -> None:
+def _write_formatted(columns: Columns, rows: Iterable[Sequence[Any]], form: options.Form) -> None:
     """Write rows as CSV, JSON or in the format of a file."""
     from lshdb.read import formats, sinks  # 15 ms, which text does not need
 
+    path = STDOUT if form.output is None else form.output
     format = "csv" if form.as_csv else formats.output_format(path, "jsonl")
     if object in columns.values() and formats.KIND[format] != "arrow_rows":
         rows = (
@@ -148,7 +140,7 @@ def _write_formatted(
             for row in rows
         )
     with files.output_to(path) as output:
-        target = sinks.Target(output, format, is_screen)
+        target = sinks.Target(output, format, is_stream(path))
         formats.write_table(target, columns, rows, has_heading=form.heading is not False)
 
 
@@ -187,11 +179,6 @@ def json_line(fields: Mapping[str, object]) -> None:
 # text
 
 
-def on_terminal() -> bool:
-    """Whether results go to a person's screen."""
-    return sys.stdout.isatty()
-
-
 def _write_text(
     columns: Columns,
     rows: Iterable[Sequence[Any]],
@@ -204,7 +191,7 @@ def _write_text(
     # Values of SQL are printed as the sqlite3 shell does.
     separator = "|" if {*columns.values()} == {object} else "\t"
     names = list(columns)
-    is_drawn = on_terminal()
+    is_drawn = sys.stdout.isatty()
 
     def cell_of(name: str) -> Callable[[Sequence[Any]], Any]:
         index = names.index(name)

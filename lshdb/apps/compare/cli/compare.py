@@ -98,7 +98,7 @@ def compare(
         compared = compare_sides(store_of(database), *sides)
         record = compared.record() | {"agreeing_bands": len(compared.shared_buckets)}
         facts = _facts(compared)
-        drawn = form.is_text and results.on_terminal()
+        drawn = form.is_text and sys.stdout.isatty()
         buckets = buckets or not drawn
         results.write_record(record, form, facts if buckets else _summary(compared, facts))
         if drawn:
@@ -132,7 +132,7 @@ def _print_shared(compared: Comparison, form: options.Form, *, buckets: bool) ->
     ]
     band = ["band_no", "bucket_key"]
     elements = [(element,) for element in compared.shared_elements or ()]
-    drawn = results.on_terminal()
+    drawn = sys.stdout.isatty()
     renames = [] if drawn else compared.renames  # a terminal has them with the differences
     if drawn and compared.same_text:
         passages = []  # all of both

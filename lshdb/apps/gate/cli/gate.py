@@ -1,5 +1,6 @@
 """The gate of a repository, as people and other programs read it."""
 
+import sys
 from collections import Counter
 from typing import Annotated
 
@@ -86,7 +87,7 @@ def gate(
         _write_sarif(done, form.usual.output)
     elif not form.usual.is_text:
         results.write_results(Finding, done.found, form.usual, noun=("finding",))
-    elif results.on_terminal():
+    elif sys.stdout.isatty():
         _show(done)
     else:
         for finding in done.found:

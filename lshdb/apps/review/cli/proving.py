@@ -26,7 +26,7 @@ def print_names(names: Iterable[str], *, null: bool) -> None:
     """
     for name in names:
         if null:
-            shown = escaped(printable_path(name)) if results.on_terminal() else name
+            shown = escaped(printable_path(name)) if sys.stdout.isatty() else name
             sys.stdout.buffer.write(shown.encode("utf-8", "surrogateescape") + b"\0")
         else:
             print(escaped(printable_path(name)))
