@@ -144,7 +144,7 @@ class Examination:
         if self.counts[problem.table] <= _LISTED:
             self.problems.append(problem)
 
-    def _apply(self, what: str, rule: Iterable[Problem]) -> bool:
+    def _apply(self, subject: str, rule: Iterable[Problem]) -> bool:
         """Count the problems that a rule finds; return whether it completed."""
         try:
             with self.connection.errors():
@@ -155,7 +155,7 @@ class Examination:
             self._add(damaged(str(error)))
         except errors.QueryError:
             pass  # a table or column is missing: the rule of the schema reports that
-        self._add(_unchecked(what))
+        self._add(_unchecked(subject))
         return False
 
     def _structure(self) -> Iterator[Problem]:
@@ -164,13 +164,13 @@ class Examination:
             yield damaged(fault)
         # Otherwise the file's own expressions would run; constraints are checked here.
         self._rows(sql.CHECK_NO_CONSTRAINTS)
-        own, generated = schema.plain_tables(), self._generated()
-        if generated or self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(own)):
+        own_tables, generated = schema.plain_tables(), self._generated()
+        if generated or self._rows(sql.OTHER_TABLES_WITH_CODE, dumps(own_tables)):
             # All pages, and lshdb's own tables with their indexes. Tables with generated columns
             # are left out; if there are any, so are pages without a table.
             rows = self._rows(sql.CHECK_TABLES_WITHOUT_CODE if generated else sql.CHECK_PAGES)
-            plain = [name for name in own if name not in generated]
-            rows += self._rows(sql.CHECK_TABLES, dumps(plain))
+            checked = [name for name in own_tables if name not in generated]
+            rows += self._rows(sql.CHECK_TABLES, dumps(checked))
         else:
             rows = self._rows(sql.CHECK_STRUCTURE)
         lines = [" ".join(line.split()) for (line,) in rows]
@@ -184,18 +184,19 @@ class Examination:
     def _schema(self) -> Iterator[Problem]:
         for fault in schema.faults(self.connection):
             self.faults.append(fault)
-            yield Problem(SCHEMA, "", fault.what, "only what lshdb defines")
-        for table, row, *_ in self._rows(sql.BROKEN_REFERENCES):
+            yield Problem(SCHEMA, "", fault.text, "only what lshdb defines")
+        for table, row in self._rows(sql.BROKEN_REFERENCES):
             if table == "signatures":
-                what = "a signature without a document"
-                yield Problem("signatures.doc_id", str(row), what, "none")
+                stored = "a signature without a document"
+                yield Problem("signatures.doc_id", str(row), stored, "none")
             else:
-                what = "a reference to a missing row"
-                yield Problem(f"{table}.foreign key", f"row {row or 0}", what, "none")
+                stored = "a reference to a missing row"
+                yield Problem(f"{table}.foreign key", f"row {row or 0}", stored, "none")
 
     def _read_settings(self) -> Iterator[Problem]:
-        own = schema.plain_tables()
-        if not self._generated().isdisjoint(own) or self._rows(sql.NO_TABLES, dumps(own)):
+        own_tables = schema.plain_tables()
+        has_generated = not self._generated().isdisjoint(own_tables)
+        if has_generated or self._rows(sql.NO_TABLES, dumps(own_tables)):
             return  # reading would run expressions: the rule of the schema reports that
         rows = self._rows(sql.SELECT_SETTINGS)
         try:
@@ -395,13 +396,13 @@ def _shown(value: object) -> str:
     return str(value).encode(errors="surrogateescape").decode(errors="replace")
 
 
-def damaged(what: str) -> Problem:
+def damaged(fault: str) -> Problem:
     """What SQLite, or the size of the file, shows to be damaged."""
-    return Problem(DAMAGED, "", what, "what SQLite can read")
+    return Problem(DAMAGED, "", fault, "what SQLite can read")
 
 
-def _unchecked(what: str, until: str = "checked when other problems are gone") -> Problem:
-    return Problem("unchecked", "", what, until)
+def _unchecked(subject: str, until: str = "checked when other problems are gone") -> Problem:
+    return Problem("unchecked", "", subject, until)
 
 
 def _read(read: Callable[[str], _T], stored: str | None) -> _T | None:

@@ -370,13 +370,13 @@ class StoreReader:
         """How many documents wait for some of their band rows."""
         return self.number(sql.COUNT_UNINDEXED)
 
-    def warn_of_unindexed(self, what: str) -> None:
+    def warn_of_unindexed(self, operation: str) -> None:
         """A LimitWarning if documents wait for their band rows: buckets do not show them yet."""
         if count := self.unindexed():
             waiting = "1 document waits" if count == 1 else f"{count:,} documents wait"
             errors.warn_of_limit(
                 errors.Cut(
-                    what,
+                    operation,
                     count,
                     f"{waiting} for rows of the index, so that buckets lack them: the next "
                     "addition or lshdb check --repair writes these rows",

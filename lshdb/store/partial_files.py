@@ -230,16 +230,16 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextlib.contextmanager
-def file_errors(what: str, advice: str = "") -> Iterator[None]:
+def file_errors(subject: str, advice: str = "") -> Iterator[None]:
     """Raise StoreError for an error of the system, with what it is about and what to do."""
     try:
         yield
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise StoreError(f"{what}: {reason}{advice}") from error
+        raise StoreError(f"{subject}: {reason}{advice}") from error
 
 
 def temporary_file_errors() -> contextlib.AbstractContextManager[None]:
     """`file_errors` about a temporary file."""
-    what = f"a temporary file in {system_directory()}"
-    return file_errors(what, "; TMPDIR names another directory")
+    subject = f"a temporary file in {system_directory()}"
+    return file_errors(subject, "; TMPDIR names another directory")

@@ -135,22 +135,22 @@ _REASONS = {
 
 
 @contextmanager
-def user_errors(connection: guard.Connection, what: str, hint: str = "") -> Iterator[None]:
+def user_errors(connection: guard.Connection, subject: str, hint: str = "") -> Iterator[None]:
     """Raise QueryError for errors of a user's SQL; others are the file's.
 
-    `what` comes before its message, `hint` after it.
+    `subject` comes before its message, `hint` after it.
     """
     try:
         yield
     except _WRONG as error:
-        raise QueryError(f"{what}: {error}") from error
+        raise QueryError(f"{subject}: {error}") from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code not in _REASONS:
             with connection.errors():
                 raise
         reason = str(error).partition("\n")[0] + _REASONS[code] + hint
-        raise QueryError(f"{what}: {reason}") from error
+        raise QueryError(f"{subject}: {reason}") from error
 
 
 def run_readonly(

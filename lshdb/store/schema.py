@@ -37,13 +37,13 @@ class Fault(NamedTuple):
     """A difference of a file's schema from the expected one.
 
     Attributes:
-        what: the fault in words, `table bands is missing`.
+        text: the fault in words, `table bands is missing`.
         makes: the statements that repair it; empty if no repair is possible.
         tolerable: whether the file can be used without repair.
         unsafe: whether the fault is code that would be run.
     """
 
-    what: str
+    text: str
     makes: tuple[str, ...] = ()
     tolerable: bool = False
     unsafe: bool = False
@@ -74,9 +74,9 @@ def check_contents(connection: guard.Connection) -> None:
     try:
         for fault in faults(connection):
             if fault.unsafe:
-                raise errors.UnsafeFile(f"{path}: {fault.what}: drop it, or do not trust the file")
+                raise errors.UnsafeFile(f"{path}: {fault.text}: drop it, or do not trust the file")
             if not fault.tolerable:
-                raise errors.DamagedFile(f"{path}: {fault.what}: {RESTORE}")
+                raise errors.DamagedFile(f"{path}: {fault.text}: {RESTORE}")
         connection.execute(sql.WHOLE_SETTINGS).fetchone()
     except sqlite3.DataError as error:
         raise errors.DamagedFile(f"{path} has settings or definitions that are too long") from error

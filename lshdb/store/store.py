@@ -152,12 +152,12 @@ class Store(lookups.StoreReader):
         """The largest doc_id in use, 0 if there is none."""
         return self.last(sql.LAST_DOC_ID, "document")
 
-    def last(self, statement: str, what: str) -> int:
+    def last(self, statement: str, kind: str) -> int:
         """The largest number of a document or the like, which another one may follow."""
         last = self.number(statement)
         if last > MAX_NUMBER:
             raise errors.DamagedFile(
-                f"{self.path} is damaged: a {what} has the number {last}, so none can follow"
+                f"{self.path} is damaged: a {kind} has the number {last}, so none can follow"
             )
         return last
 
