@@ -32,7 +32,7 @@ from lshdb.apps.passages.options import PassagePairsOptions
 from lshdb.apps.passages.passages import criteria_of
 from lshdb.apps.passages.processes import in_processes
 from lshdb.apps.passages.reworded import reworded_pairs
-from lshdb.apps.passages.weights import FingerprintWeights, base_of, ranked
+from lshdb.apps.passages.weights import FingerprintWeights, ranked
 from lshdb.progress import shown
 from lshdb.search.candidates import SharedBuckets
 from lshdb.search.result_tables import Results, finding
@@ -155,7 +155,7 @@ def _tables(
         counts,
         reader.count()[0],
         reader.limits,
-        base_of(reader.settings, query.copied.base),
+        winnowing.base_fingerprints(reader.settings, query.copied.base),
     )
     windows = passage_windows.common_windows(reader, hot)
     common[:] = passage_windows.common_runs(reader, hot, windows)

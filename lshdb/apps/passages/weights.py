@@ -242,9 +242,9 @@ class FingerprintWeights:
 
     def compared(self, prints: winnowing.Fingerprints, left: IntArray, right: IntArray) -> Shares:
         """How similar pairs of n documents with these fingerprints are; see `compared`."""
-        values, number = np.unique(prints.values, return_inverse=True)
-        order = np.argsort(prints.documents, kind="stable")
-        return compared(prints.documents[order], number[order], self.of_values(values), left, right)
+        values, documents = prints.by_document
+        distinct, number = np.unique(values, return_inverse=True)
+        return compared(documents, number, self.of_values(distinct), left, right)
 
     def of_values(self, values: IntArray) -> Shares:
         """The weights of distinct fingerprints int64[f], float64[f]."""
@@ -308,14 +308,13 @@ class Prints(Weighing):
     def __init__(self, reader: StoreReader, base: Sequence[str] = ()) -> None:
         super().__init__(reader)
         self._documents = reader.count()[0]
-        self._base = base_of(reader.settings, base)
+        self._base = winnowing.base_fingerprints(reader.settings, base)
 
     def values_of(self, texts: Sequence[str]) -> tuple[IntArray, IntArray]:
         """See Weighing."""
         settings = self.reader.settings
         prints = winnowing.fingerprints(texts, settings.shingling, settings.passages, settings.seed)
-        order = np.argsort(prints.documents, kind="stable")
-        return prints.values[order], prints.documents[order]
+        return prints.by_document
 
     def weights_of(self, values: IntArray) -> Shares:
         """See Weighing."""
@@ -370,13 +369,6 @@ def _values_of(stored: Sequence[str], settings: Settings) -> tuple[IntArray, ...
         indices = np.repeat(np.arange(len(contents)), arrays.sizes_of(shingles.offsets))
         return (shingles.hashes >> np.uint64(1)).view(np.int64), indices
     prints = winnowing.fingerprints(contents, shingling, settings.passages, settings.seed)
-    order = np.argsort(prints.documents, kind="stable")
-    order = order[~is_in(prints.values[order], base_of(settings, ()))]
-    return prints.values[order], prints.documents[order]
-
-
-def base_of(settings: Settings, more: Sequence[str]) -> IntArray:
-    """The fingerprints of the base texts of a file, and of more, int64[any], sorted."""
-    return winnowing.base_fingerprints(
-        settings.shingling.without(more), settings.passages, settings.seed
-    )
+    values, indices = prints.by_document
+    counted = ~is_in(values, winnowing.base_fingerprints(settings, ()))
+    return values[counted], indices[counted]

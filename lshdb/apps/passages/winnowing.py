@@ -54,6 +54,12 @@ class Fingerprints:
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def by_document(self) -> tuple[IntArray, IntArray]:
+        """The values and the documents, by document."""
+        order = np.argsort(self.documents, kind="stable")
+        return self.values[order], self.documents[order]
+
 
 def fingerprint_size(run: int) -> int:
     """Units of the shingles of fingerprints, for runs of at least `run` units.
@@ -136,11 +142,16 @@ def of_groups(group_fingerprints: Sequence[_Group]) -> Fingerprints:
     return in_order(values.view(np.int64), documents, positions)
 
 
-def base_fingerprints(shingling: Shingling, run: int, seed: int) -> IntArray:
-    """All values that may be fingerprints of the base texts, int64[any], sorted."""
+def base_fingerprints(settings: Settings, more: Iterable[str]) -> IntArray:
+    """All values that may be fingerprints of the base texts of a file, and of more.
+
+    Returns:
+        int64[any], sorted.
+    """
+    shingling = settings.shingling.without(more)
     base = whole_words((text for _, text in shingling.base), shingling)
-    short = _of_runs(shingling, run).without(base)
-    return (shingles.base_hashes(short, seed) >> _DROPPED).view(np.int64)
+    short = _of_runs(shingling, settings.passages).without(base)
+    return (shingles.base_hashes(short, settings.seed) >> _DROPPED).view(np.int64)
 
 
 def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerprints:
