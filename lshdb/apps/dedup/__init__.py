@@ -13,8 +13,8 @@ dropped because of another; files of rows; the database with what was kept.
     deciding    decides on batches in order, and writes what is kept; Database.add_many uses it
     run         a run: opens references, decides in some order, merges kept rows into a database
     file_rows   files as the source of a run, for Database.dedup_files
-    rows, data_frames, row_sinks, arrow_tables  rows of files and of a program; writers
-    input_tables, run_outputs, cutting  what the command's job reads and writes
+    rows, data_frames, arrow_tables  rows of files and of a program
+    input_tables, run_outputs, cutting  what the command's job reads and writes; writers of rows
     adding      what a run kept, in a database, and under which keys
     spool       documents that wait until they are decided on, in a temporary file
     statements  the SQL of runs.sql, and of the temporary file

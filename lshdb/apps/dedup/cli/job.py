@@ -18,7 +18,6 @@ from lshdb.apps.dedup import (
     input_tables,
     model,
     output_directory,
-    row_sinks,
     rules,
     run_outputs,
 )
@@ -403,7 +402,7 @@ class DedupJob:
         head = head_with(TableSchema((), schema), self.columns)
         with self._output(path) as output:
             target = sinks.Target(output, format, path == STDOUT)
-            with formats.completed(row_sinks.RowSink(target, head)) as rows:
+            with formats.completed(run_outputs.RowSink(target, head)) as rows:
                 yield rows
 
     def _count(self, rows: deciding.DecidedBatch) -> _Lines:

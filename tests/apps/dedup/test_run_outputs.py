@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from helpers import Command
 
-from lshdb.apps.dedup.row_sinks import RowSink
+from lshdb.apps.dedup.run_outputs import RowSink
 from lshdb.read.batch import Origin
 from lshdb.read.sinks import Target
 
