@@ -2,7 +2,7 @@
 
 In: a file that a stranger made. Out: its text and metadata, or why there is none. All but `kinds`
 and `text` is run by a process that imports neither numpy nor the rest of lshdb (but for
-`read.encodings`), and may be killed at any time (see `apps.documents.extracting`, which starts it):
+`read.encodings`), and may be killed at any time (see `apps.documents.reader`, which starts it):
 a library is imported where a file needs it.
 
     kinds         the table of kinds: suffixes, first bytes, libraries

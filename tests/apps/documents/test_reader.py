@@ -18,9 +18,9 @@ import documents
 import pytest
 from helpers import Command, forked, is_running, status_of, until
 
-from lshdb.apps.documents.extracting import PROGRAM
 from lshdb.apps.documents.extraction.kinds import Refused
 from lshdb.apps.documents.extraction.process import restrict
+from lshdb.apps.documents.reader import PROGRAM
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
