@@ -15,8 +15,8 @@ package, by the same functions that fill an lshdb file.
 Limits: keys give the order, as rows of a DataFrame have none. Spark Connect cannot count: there
 `signatures`, `bands`, `candidate_pairs`, `pairs` and `clusters` work, without `Counts`.
 
-    sketching    signatures and bands, by options; frame_documents checks the columns
-    similar_pairs  candidates that share a bucket, and which of them are similar
+    frame_documents  checks the columns, and gives documents to functions, batch by batch
+    similar_pairs  signatures and bands; candidates that share a bucket, and which are similar
     clustering   their components; deduplicating drops near duplicates
     copied_passages  fingerprints, and pairs of documents that share a passage
     databases    to lshdb files and back, by statements; reading has INPUT of the commands, and its
@@ -36,8 +36,7 @@ _NAMES = {
     "databases": "Shard read_database write_databases",
     "deduplicating": "Deduplicated dedup",
     "frame_documents": "make_settings",
-    "similar_pairs": "candidate_pairs pairs",
-    "sketching": "bands signatures",
+    "similar_pairs": "bands candidate_pairs pairs signatures",
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}
 __all__ = sorted(_MODULES)

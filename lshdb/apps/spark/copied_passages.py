@@ -21,7 +21,7 @@ from lshdb.apps.dedup.whole_texts import WholeTexts, warn_of_shortest
 from lshdb.apps.passages import passage_runs, passage_windows, passages
 from lshdb.apps.passages.model import PASSAGE, PASSAGE_PAIR, passage_values
 from lshdb.apps.passages.winnowing import fingerprints as winnowed
-from lshdb.apps.spark import clustering, frame_documents, similar_pairs, sketching
+from lshdb.apps.spark import clustering, frame_documents, similar_pairs
 from lshdb.apps.spark.counts import LIMITS, Counts
 from lshdb.apps.spark.options import SparkDedupOptions, SparkOptions, SparkPassagesOptions
 from lshdb.columns import PAIR
@@ -54,7 +54,7 @@ def fingerprints(df: DataFrame, options: SparkOptions) -> DataFrame:
 def prints(documents: DataFrame, settings: Settings, counts: Counts | None) -> DataFrame:
     """`fingerprints` of checked documents."""
 
-    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
+    def columns(keys: pa.Array, contents: list[shingling_.Content]) -> frame_documents.BatchColumns:
         prints_of_batch = winnowed(contents, settings.shingling, settings.passages, settings.seed)
         return {
             "key": keys.take(pa.array(prints_of_batch.documents)),
@@ -63,7 +63,7 @@ def prints(documents: DataFrame, settings: Settings, counts: Counts | None) -> D
         }
 
     schema = "key string, fingerprint long, position long"
-    return sketching.of_documents(documents, settings, columns, schema, counts)
+    return frame_documents.of_documents(documents, settings, columns, schema, counts)
 
 
 @takes(SparkPassagesOptions)
@@ -180,14 +180,16 @@ def whole_texts(
     """The documents that contain a whole short text of a reference, in the columns of `copied`."""
     settings, counts = options.data.settings, options.data.counts
 
-    def find_short(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
+    def find_short(
+        keys: pa.Array, contents: list[shingling_.Content]
+    ) -> frame_documents.BatchColumns:
         short = WholeTexts(settings.shingling, settings.passages)
         short.take(range(len(contents)), [*map(str, contents)])
         indices = pa.array([*short.runs], pa.int64())
         return {"key": keys.take(indices), "content": pa.array(contents).take(indices)}
 
     schema = "key string, content string"
-    texts = sketching.of_documents(references, settings, find_short, schema).collect()
+    texts = frame_documents.of_documents(references, settings, find_short, schema).collect()
     if counts is not None:
         counts.add("short_references", len(texts))
     short = WholeTexts(settings.shingling, settings.passages)
@@ -195,7 +197,7 @@ def whole_texts(
     keys = [texts[index][0].partition(similar_pairs.KEY_MARK)[2] for index in short.shortest]
     warn_of_shortest("references", keys)
 
-    def find(keys: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
+    def find(keys: pa.Array, contents: list[shingling_.Content]) -> frame_documents.BatchColumns:
         given = [str(content) for content in contents]
         rows = [
             (
@@ -208,7 +210,9 @@ def whole_texts(
         ]
         return {name: [row[i] for row in rows] for i, name in enumerate(_COPIED)}
 
-    return sketching.of_documents(documents, settings, find, frame_documents.schema_of(_COPIED))
+    return frame_documents.of_documents(
+        documents, settings, find, frame_documents.schema_of(_COPIED)
+    )
 
 
 def _window_counting(
@@ -219,7 +223,7 @@ def _window_counting(
     The common windows are found at once, and sent to all tasks.
     """
 
-    def around(_: pa.Array, contents: list[shingling_.Content]) -> sketching.BatchColumns:
+    def around(_: pa.Array, contents: list[shingling_.Content]) -> frame_documents.BatchColumns:
         return {"windows": [counting.around_hot(str(content)).tobytes() for content in contents]}
 
     rank = "row_number() OVER (PARTITION BY fingerprint ORDER BY key) AS place"
@@ -231,6 +235,6 @@ def _window_counting(
     if not values:
         return counting
     sampled = docs.join(sample.select("key").distinct(), "key")
-    rows = sketching.of_documents(sampled, settings, around, "windows binary").collect()
+    rows = frame_documents.of_documents(sampled, settings, around, "windows binary").collect()
     windows = passage_windows.agreed([np.frombuffer(row[0], dtype=np.uint64) for row in rows])
     return replace(counting, common=windows)

@@ -18,8 +18,8 @@ import lshdb
 from lshdb import Database, UsageError
 from lshdb.apps.spark import frame_documents
 from lshdb.apps.spark.counts import LIMITS
+from lshdb.apps.spark.frame_documents import Batches, usable
 from lshdb.apps.spark.options import SparkWriteOptions
-from lshdb.apps.spark.sketching import Batches, usable
 from lshdb.apps.spark.statements import ALL_DOCUMENTS
 from lshdb.errors import TIMEOUT
 from lshdb.read.outputs import Output

@@ -25,7 +25,6 @@ from lshdb.apps.spark import (
     copied_passages,
     frame_documents,
     similar_pairs,
-    sketching,
 )
 from lshdb.apps.spark.counts import Counts
 from lshdb.apps.spark.options import SparkDedupOptions
@@ -134,7 +133,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
 def digests(documents: DataFrame, settings: Settings, counts: Counts | None) -> DataFrame:
     """The digest of each checked document that has anything in it: key string, digest binary."""
 
-    def columns(keys: pa.Array, contents: list[Content]) -> sketching.BatchColumns:
+    def columns(keys: pa.Array, contents: list[Content]) -> frame_documents.BatchColumns:
         filled = [index for index, each in enumerate(contents) if each]
         if counts is not None:
             counts.add("empty", len(contents) - len(filled))
@@ -142,7 +141,9 @@ def digests(documents: DataFrame, settings: Settings, counts: Counts | None) -> 
         indices = pa.array(filled, pa.int64())
         return {"key": keys.take(indices), "digest": [*map(content.digest, forms)]}
 
-    return sketching.of_documents(documents, settings, columns, "key string, digest binary", counts)
+    return frame_documents.of_documents(
+        documents, settings, columns, "key string, digest binary", counts
+    )
 
 
 def identical(digests: DataFrame, _: DataFrame, options: SparkDedupOptions) -> DataFrame:
@@ -167,7 +168,7 @@ _Join = Callable[..., DataFrame]
 _JOINS: dict[type, tuple[_Join, _Join]] = {
     rules.CopiedRule: (copied_passages.prints, copied_passages.copied),
     rules.IdenticalRule: (digests, identical),
-    rules.SimilarRule: (sketching.signed, similar_pairs.similar),
+    rules.SimilarRule: (similar_pairs.signed, similar_pairs.similar),
 }
 """What makes the rows by which documents are compared under a rule, and what compares them."""
 

@@ -1,8 +1,13 @@
-"""The documents of a DataFrame; columns are checked before any job starts."""
+"""The documents of a DataFrame; columns are checked before any job starts.
 
-from collections.abc import Iterator, Mapping
+Then functions get them batch by batch: `of_documents`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.functions import arrow_udf
@@ -22,6 +27,7 @@ from pyspark.sql.types import (
 )
 
 from lshdb import ContentError, InputError, Settings, Shingling, UsageError
+from lshdb.apps.spark.counts import Counts
 from lshdb.apps.spark.options import SparkOptions
 from lshdb.keys import key_of_id
 from lshdb.maintain.resolve import resolve
@@ -43,6 +49,9 @@ _CONTENT_SHOWN = 60
 """Characters of a document that are shown for one without a key."""
 _TYPES = {str: StringType, int: LongType, float: DoubleType, bool: BooleanType}
 """Spark's types of the columns of results."""
+Batches = Iterator[pa.RecordBatch]
+BatchColumns = dict[str, Any]
+"""The values of columns: arrays of Arrow or numpy, or lists."""
 
 
 @takes(SettingsOptions)
@@ -156,7 +165,7 @@ def failures(documents: DataFrame, shingling: Shingling) -> DataFrame:
         document; reason string.
     """
 
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def run(batches: Batches) -> Batches:
         for batch in batches:
             failed = []
             for key, value in zip(*(batch.column(i).to_pylist() for i in range(2)), strict=True):
@@ -192,6 +201,37 @@ def contents_of(column: pa.Array, shingling: Shingling) -> list[Content | None]:
         except (ContentError, InputError):
             contents.append(None)
     return contents
+
+
+def of_documents(
+    documents: DataFrame,
+    settings: Settings,
+    columns: Callable[[pa.Array, list[Content]], BatchColumns],
+    schema: str | StructType,
+    counts: Counts | None = None,
+) -> DataFrame:
+    """The results of a function for the keys and contents of usable documents, batch by batch."""
+
+    def run(batches: Batches) -> Batches:
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict(columns(*usable(batch, settings, counts)))
+
+    return documents.mapInArrow(run, schema)
+
+
+def usable(
+    batch: pa.RecordBatch, settings: Settings, counts: Counts | None = None
+) -> tuple[pa.Array, list[Content]]:
+    """The keys and contents of a batch; rows that lack a usable one are counted and left out."""
+    keyed = batch.filter(pc.is_valid(batch.column("key")))
+    contents = contents_of(keyed.column("content"), settings.shingling)
+    usable_contents = [content for content in contents if content is not None]
+    usable = pa.array([content is not None for content in contents], pa.bool_())
+    keys = keyed.column("key").filter(usable)
+    if counts is not None:
+        counts.add("bad_keys", batch.num_rows - keyed.num_rows)
+        counts.add("bad_documents", len(contents) - len(usable_contents))
+    return keys, usable_contents
 
 
 def schema_of(columns: Mapping[str, type]) -> StructType:

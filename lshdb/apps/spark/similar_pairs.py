@@ -1,4 +1,4 @@
-"""Similar pairs: candidates, their documents joined to them, and exact Jaccard similarities.
+"""Signatures, candidates, and which of these are similar: the kernels of the library over batches.
 
 Candidates share a bucket, with a limit on the pairs of one. All of it is SQL after one shuffle of
 band rows: a window counts the documents of each bucket, and another window pairs each document with
@@ -21,11 +21,13 @@ from pyspark.sql.types import StructType
 
 from lshdb import Settings, offers
 from lshdb.apps.dedup.options import DropOptions
-from lshdb.apps.spark import frame_documents, sketching
+from lshdb.apps.spark import frame_documents
 from lshdb.apps.spark.counts import LIMITS, Counts
+from lshdb.apps.spark.frame_documents import BatchColumns, Batches
 from lshdb.apps.spark.options import (
     BucketOptions,
     SparkDedupOptions,
+    SparkOptions,
     SparkPairsOptions,
     SparkRuleOptions,
 )
@@ -45,6 +47,55 @@ KEY_MARK = "G"
 Compare = Callable[[pa.RecordBatch, list[Content], arrays.IntArray], pa.RecordBatch]
 """Compares pairs (a, b), sorted by a: the documents are given once each, and the indices among them
 of both documents of each pair, int64[2, n]."""
+
+
+@takes(SparkOptions)
+def signatures(df: DataFrame, options: SparkOptions) -> DataFrame:
+    """The signatures of documents, as in a file of these settings.
+
+    Args:
+        df: one row per document.
+
+    Returns:
+        key string; shingles long, how many, repetitions counted; signature binary,
+        as a file has it; bucket_keys array of long, one per band. The last
+        two are null for a document without shingles.
+
+    Raises:
+        UsageError: a missing column, or one of a wrong type.
+    """
+    return signed(frame_documents.documents(df, options), options.settings, options.counts)
+
+
+def bands(signatures: DataFrame) -> DataFrame:
+    """The band rows of `signatures`: key string, band_no int, bucket_key long."""
+    return signatures.selectExpr("key", "posexplode(bucket_keys) AS (band_no, bucket_key)")
+
+
+def signed(documents: DataFrame, settings: Settings, counts: Counts | None) -> DataFrame:
+    """`signatures` of checked documents."""
+
+    def columns(keys: pa.Array, contents: list[Content]) -> BatchColumns:
+        batch_signed = sign(contents, settings)
+        filled = pa.array(batch_signed.shingles > 0)
+        if counts is not None:
+            counts.add("empty", len(contents) - filled.true_count)
+        stored_type = settings.lane_type.newbyteorder("<")
+        data = pa.py_buffer(np.ascontiguousarray(batch_signed.signatures, dtype=stored_type))
+        blobs = pa.Array.from_buffers(
+            pa.binary(settings.signature_bytes), len(contents), [None, data]
+        )
+        bands = batch_signed.bucket_keys.shape[1]
+        buckets = pa.FixedSizeListArray.from_arrays(batch_signed.bucket_keys.ravel(), bands)
+        return {
+            "key": keys,
+            "shingles": pa.array(batch_signed.shingles),
+            "signature": pc.if_else(filled, blobs.cast(pa.binary()), None),
+            "bucket_keys": pc.if_else(filled, buckets.cast(pa.list_(pa.int64())), None),
+        }
+
+    schema = "key string, shingles long, signature binary, bucket_keys array<long>"
+    return frame_documents.of_documents(documents, settings, columns, schema, counts)
 
 
 @takes(SparkPairsOptions)
@@ -70,7 +121,7 @@ def pairs(df: DataFrame, options: SparkPairsOptions) -> DataFrame:
         buckets=options.buckets, drop=DropOptions(similarity=options.similarity)
     )
     return similar(
-        sketching.signed(docs, options.data.settings, options.data.counts),
+        signed(docs, options.data.settings, options.data.counts),
         docs,
         SparkDedupOptions(data=options.data, choice=choice, threshold=options.threshold),
     )
@@ -114,7 +165,7 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkDedupOpti
 
     schema = frame_documents.schema_of(PAIR)
     candidates = candidate_pairs(
-        sketching.bands(signatures),
+        bands(signatures),
         settings,
         limit=options.choice.buckets.limit,
         counts=options.data.counts,
@@ -162,7 +213,7 @@ def candidate_pairs(
     if construction.higher:
         pairs = pairs.where(f"size(band_nos) >= {construction.min_bands} OR a = b")
 
-    def run(batches: sketching.Batches) -> sketching.Batches:
+    def run(batches: Batches) -> Batches:
         for batch in batches:
             if counts is not None:
                 counts.add("cut_buckets", pc.sum(batch.column("cut_buckets")).as_py() or 0)
@@ -237,7 +288,7 @@ def compared(
     # A candidate was signed and is a document, unless another row has the same key.
     nothing: Content = () if shingling.of_sets else ""
 
-    def run(batches: sketching.Batches) -> sketching.Batches:
+    def run(batches: Batches) -> Batches:
         for batch in batches:
             rows = batch.sort_by("a")
             sides = (pc.binary_length(rows.column(f"content_{side}")) for side in "ab")
