@@ -113,7 +113,7 @@ DATABASES = {
 """What adds other databases; and the settings that a new database takes from them."""
 MERGED = {"decisions": "lshdb.apps.review.storing_decisions:merged"}
 """What adds a part of one database to another one, after its documents; see apps.merging."""
-CHECKS = {"decisions": "lshdb.apps.review.decision_rows:problems"}
+CHECKS = {"decisions": "lshdb.apps.review.decisions:problems"}
 """What finds problems in a part that no texts give, by a guard.Connection of `check`."""
 KINDS = {"code": "lshdb.apps.programs.kind:PROGRAMS"}
 """Kinds of shingles: a ShingleKind each (lshdb.text.kinds)."""

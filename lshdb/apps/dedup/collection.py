@@ -12,8 +12,7 @@ from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.spool import SpooledDocument
 from lshdb.apps.merging.merging import Rebased
 from lshdb.apps.passages.model import CopiedPassage
-from lshdb.apps.review.decision_rows import decision_rows
-from lshdb.apps.review.decisions import Contents
+from lshdb.apps.review.decisions import Contents, decision_rows
 from lshdb.read.batch import RowPlace
 from lshdb.read.metadata import picked
 from lshdb.store.lookups import StoreReader

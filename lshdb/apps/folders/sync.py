@@ -24,7 +24,7 @@ from lshdb import model
 from lshdb.apps.folders import renames
 from lshdb.apps.folders.options import SyncOptions
 from lshdb.apps.folders.statements import FILES_OF_INODES
-from lshdb.apps.review import decision_rows
+from lshdb.apps.review import storing_decisions
 from lshdb.apps.review.decisions import dropped_rows
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted
@@ -571,8 +571,13 @@ def _items(plan: _Plan, session: Session) -> Iterator[Batch]:
             keys.update(batch.keys, batch.unread)
             yield batch
         if not is_read and kinds.kind_of(file.path) != "mbox" and _exists(file.path):
-            # A text is binary now; but of a PDF or the like the reader may be missing.
-            stored = [document for document in stored if _is_plain(document.extracted)]
+            # A text is binary now; but of a PDF or the like the reader may be missing, and of
+            # UTF-16 without a mark what guesses it.
+            stored = [
+                document
+                for document in stored
+                if not document.extracted or _GUESSED.search(document.extracted)
+            ]
         # Of a pointer, the file itself is not gone.
         if not is_failed and session.counts.skipped["pointers"] == pointers:
             plan.gone += [document for document in stored if document.key not in keys]
@@ -582,11 +587,6 @@ def _stored(plan: _Plan, key: str) -> list[StoredFile]:
     """The stored documents of a file, of which its state is known."""
     stored = [*plan.messages.get(key, ()), *filter(None, [plan.known.get(key)])]
     return [document for document in stored if document.state and document.key in plan.known]
-
-
-def _is_plain(extracted: str | None) -> bool:
-    """Whether a file was read without a library: UTF-16 without a mark needs one, too."""
-    return not extracted or _GUESSED.search(extracted) is not None
 
 
 def _exists(path: str) -> bool:
@@ -615,7 +615,7 @@ def _move(store: Store, plan: _Plan) -> tuple[int, int]:
     parts = [others[part] for part in arrays.chunks(len(others), _PER_TRANSACTION)]
     for part in filter(None, [linked, *parts]):
         with store.writing():
-            decision_rows.spend_drops(store, plan.spent)
+            storing_decisions.spend_drops(store, plan.spent)
             moves, replaced = _possible(store, plan, part)
             delete(store, replaced)
             keys = [(file.doc_id, file.key, key) for file, key, _ in moves if file.key != key]
@@ -637,9 +637,9 @@ def _set_keys(store: Store, moves: Sequence[tuple[int, str, str]]) -> None:
     # No key has a NUL.
     taken = [(doc_id, f"\0{doc_id}") for doc_id, key, _ in moves if key in new_keys]
     for keys in (taken, [(doc_id, key) for doc_id, _, key in moves]):
-        decision_rows.move(store, keys)
+        storing_decisions.move(store, keys)
         store.run_many(SET_KEY, keys)
-        decision_rows.spend_drops(store, new_keys if keys is taken else ())
+        storing_decisions.spend_drops(store, new_keys if keys is taken else ())
 
 
 def _possible(store: Store, plan: _Plan, moves: list[_Move]) -> tuple[list[_Move], list[int]]:
@@ -671,11 +671,11 @@ def _remove(store: Store, plan: _Plan) -> int:
     """Remove documents, except those that others changed; return their number."""
     removed_count = 0
     with store.writing():
-        decision_rows.spend_drops(store, plan.spent)
+        storing_decisions.spend_drops(store, plan.spent)
     for part in arrays.chunks(len(plan.gone), _PER_TRANSACTION):
         with store.writing():
             unchanged_ids = sorted(_unchanged(store, plan.gone[part]))
-            decision_rows.spend_drops(store, (document.key for document in plan.gone[part]))
+            storing_decisions.spend_drops(store, (document.key for document in plan.gone[part]))
             delete(store, unchanged_ids)
         removed_count += len(unchanged_ids)
     return removed_count

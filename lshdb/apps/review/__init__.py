@@ -12,9 +12,9 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     dropped_files  files of dropped documents, each proved before it goes
     drop_list, pair_sample  documents of clusters that can be removed; some of all pairs
     cli         `lshdb review`, `decide` and `decisions`; proving names what can be deleted
-    decision_rows, statements  the rows of decisions, and their SQL
+    decisions, storing_decisions, statements  decisions as rows and by document; writing; their SQL
     file_state  whether a file has changed since a result was computed
 
-Doors: beginnings, changes, cli.proving, decision_rows, decisions, drawing, dropped_files,
+Doors: beginnings, changes, cli.proving, decisions, drawing, dropped_files,
 file_state, listing, options, reviewing, storing_decisions.
 """

@@ -1,4 +1,4 @@
-"""Decisions about documents: all of them, those that hold by key, and those for a join."""
+"""Decisions about documents: their rows in a file, those that hold by key, and those for a join."""
 
 import itertools
 from collections import defaultdict
@@ -8,18 +8,18 @@ from typing import Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
 
-from lshdb.apps.review.decision_rows import (
-    DecisionRow,
-    decided,
-    decision_rows,
-    different_texts,
-)
+from lshdb.apps.review import statements as sql
+from lshdb.maintain.findings import Problem
 from lshdb.model import Verdict
 from lshdb.results import Result
+from lshdb.store.guard import Connection
 from lshdb.store.lookups import StoreReader
+from lshdb.store.rows import typed
 from lshdb.text import arrays
 from lshdb.text.content import digest
 
+PART = "decisions"
+"""The part of a file that has them, from the first one on."""
 _Document = TypeVar("_Document")
 
 
@@ -57,6 +57,70 @@ class Decision(Result):
     decided: str
     state: DecisionState = "holds"
     file_digests: tuple[str | None, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class DecisionRow:
+    """A decision about one document.
+
+    `present` is the digest of the document of its key now, and `holds` whether it has, or its file,
+    that of the decision: None if there is none. `spent` is 1 if the file that was to go is gone.
+    """
+
+    decision: int
+    verdict: str
+    key: str
+    digest: bytes
+    file_digest: bytes | None
+    note: str | None
+    who: str
+    decided: str
+    spent: int | None
+    present: bytes | None
+    holds: int | None
+
+    @property
+    def document(self) -> tuple[str, bytes]:
+        """The key, and the digest of the text: the present one if this is about that document."""
+        return self.key, self.present if self.present and self.holds else self.digest
+
+
+def decision_rows(reader: StoreReader) -> list[DecisionRow]:
+    """All decisions in order, the rows of each by key."""
+    return reader.records(DecisionRow, sql.DECISIONS) if PART in reader.parts else []
+
+
+def decided(reader: StoreReader) -> list[tuple[int, Verdict, int, str]]:
+    """The decisions about the documents of their keys as they are now, the earliest first.
+
+    Returns:
+        The number of each decision, its verdict, a doc_id and its key.
+    """
+    rows = reader.rows(sql.DECIDED) if PART in reader.parts else []
+    return [cast(Any, typed(row, int, str, int, str)) for row in rows]
+
+
+def different_texts(reader: StoreReader) -> list[tuple[int, bytes, int, str]]:
+    """The documents whose texts, or files, were marked different, under any key.
+
+    Returns:
+        The number of the decision, the digest of the text in it, the doc_id and the key.
+    """
+    if PART not in reader.parts:
+        return []
+    marks: defaultdict[bytes, set[tuple[int, bytes]]] = defaultdict(set)
+    empty = digest(b"")
+    rows = reader.rows(sql.DIFFERENT, empty)
+    for decision, text, file_digest in (typed(row, int, bytes, bytes | None) for row in rows):
+        for value in filter(None, (text, file_digest)):
+            marks[value].add((decision, text))
+    rows = reader.rows(sql.WITH_DIFFERENT, empty) if marks else []
+    texts = {
+        (decision, text, doc_id, key)
+        for value, doc_id, key in (typed(row, bytes, int, str) for row in rows)
+        for decision, text in marks[value]
+    }
+    return sorted(texts)
 
 
 def read_decisions(reader: StoreReader) -> list[Decision]:
@@ -309,3 +373,14 @@ def keys_to_drop(reader: StoreReader) -> list[str]:
     doc_ids = reader.doc_ids()
     dropped = Decided(reader, doc_ids).rank(np.arange(len(doc_ids))) > 0
     return sorted(reader.keys_of(doc_ids[dropped]))
+
+
+def problems(connection: Connection) -> Iterator[Problem]:
+    """The decisions that are invalid, as `check` lists them; see lshdb.offers.CHECKS."""
+    for number, texts, is_wrong in connection.rows(sql.JUDGED_DECISIONS):
+        try:
+            is_wrong = is_wrong or not isinstance(texts, str) or not texts.encode()
+        except UnicodeEncodeError:  # of a text that is not UTF-8
+            is_wrong = True
+        if is_wrong:
+            yield Problem(PART, str(number), "rows that disagree", "a decision")

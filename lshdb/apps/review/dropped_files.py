@@ -10,8 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lshdb.apps.review.decision_rows import decision_rows
-from lshdb.apps.review.decisions import Contents
+from lshdb.apps.review.decisions import Contents, decision_rows
 from lshdb.options import QueryOptions
 from lshdb.read import proof
 from lshdb.search.query import search

@@ -14,8 +14,8 @@ from itertools import count
 from typing import Any, BinaryIO, cast, get_args
 
 from lshdb.apps.merging.merging import Rebased, reading_other
-from lshdb.apps.review import decision_rows
-from lshdb.apps.review.decisions import Decision, read_decisions
+from lshdb.apps.review import statements as sql
+from lshdb.apps.review.decisions import PART, Decision, read_decisions
 from lshdb.errors import InputError
 from lshdb.json_text import loads
 from lshdb.keys import key_fault
@@ -53,7 +53,7 @@ def merged(store: Store, source: Store, new_keys: Rebased | None) -> AddReport:
     """
     with reading_other(source):
         decisions = read_decisions(source)
-        if new_keys is not None and new_keys.old_root is not None and decisions:
+        if new_keys is not None and decisions:
             file_keys = {key for _, key in source.keys_of_files()}
             decisions = [_rebased(decision, file_keys, new_keys) for decision in decisions]
     return AddReport(decisions=len(add_decisions(store, decisions)))
@@ -62,7 +62,7 @@ def merged(store: Store, source: Store, new_keys: Rebased | None) -> AddReport:
 def _rebased(decision: Decision, file_keys: set[str], new_keys: Rebased) -> Decision:
     def is_of_file(key: str) -> bool:
         # The file of a document that was removed may still be there.
-        path = path_of_key(key, str(new_keys.old_root))
+        path = path_of_key(key, new_keys.old_root)
         return key in file_keys or (decision.state == "missing" and os.path.lexists(path))
 
     keys = tuple(new_keys.key(key) if is_of_file(key) else key for key in decision.keys)
@@ -73,9 +73,23 @@ def undo_chosen(store: Store, chosen: Callable[[list[Decision]], list[Decision]]
     """Undo the decisions that a function chooses among all, in one transaction."""
     with store.writing():
         undone = chosen(read_decisions(store))
-        for decision in undone:
-            decision_rows.delete(store, decision.decision)
+        store.run_many(sql.DELETE_DECISION, [(decision.decision,) for decision in undone])
     return undone
+
+
+def move(store: Store, keys: Iterable[tuple[int, str]]) -> None:
+    """Give decisions about documents, which still have their keys, the new ones.
+
+    The caller holds a transaction.
+    """
+    if PART in store.parts:
+        store.run_many(sql.MOVE_DECISIONS, keys)
+
+
+def spend_drops(store: Store, keys: Iterable[str]) -> None:
+    """Note that the files of these keys that were decided to be dropped are gone, likewise."""
+    if PART in store.parts:
+        store.run_many(sql.SPEND_DROPS, zip(keys))
 
 
 def checked(decision: Decision) -> Decision:
@@ -154,7 +168,8 @@ def _with_digests(store: Store, decisions: Sequence[Decision]) -> list[Decision]
 
 def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
     """Insert decisions under the next numbers."""
-    numbers = count(decision_rows.last_decision(store) + 1)
+    last = store.last(sql.LAST_DECISION, "decision") if PART in store.parts else 0
+    numbers = count(last + 1)
     numbered = [replace(decision, decision=next(numbers), state="holds") for decision in decisions]
     rows = (
         (
@@ -175,7 +190,8 @@ def _insert(store: Store, decisions: Iterable[Decision]) -> list[Decision]:
             strict=True,
         )
     )
-    decision_rows.insert(store, rows)
+    store.make_part(PART)
+    store.run_many(sql.INSERT_DECISION, rows)
     return numbered
 
 
