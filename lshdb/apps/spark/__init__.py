@@ -16,7 +16,7 @@ Limits: keys give the order, as rows of a DataFrame have none. Spark Connect can
 `signatures`, `bands`, `candidate_pairs`, `pairs` and `clusters` work, without `Counts`.
 
     frame_documents  checks the columns, and gives documents to functions, batch by batch
-    similar_pairs  signatures and bands; candidates that share a bucket, and which are similar
+    similar_pairs  signatures and bands, by options; candidates, and which of them are similar
     clustering   their components; deduplicating drops near duplicates
     copied_passages  fingerprints, and pairs of documents that share a passage
     databases    to lshdb files and back, by statements; reading has INPUT of the commands, and its
