@@ -9,7 +9,7 @@ from lshdb.apps.spark.databases import write_databases as write_databases
 from lshdb.apps.spark.deduplicating import Deduplicated as Deduplicated
 from lshdb.apps.spark.deduplicating import dedup as dedup
 from lshdb.apps.spark.frame_documents import make_settings as make_settings
+from lshdb.apps.spark.similar_pairs import bands as bands
 from lshdb.apps.spark.similar_pairs import candidate_pairs as candidate_pairs
 from lshdb.apps.spark.similar_pairs import pairs as pairs
-from lshdb.apps.spark.sketching import bands as bands
-from lshdb.apps.spark.sketching import signatures as signatures
+from lshdb.apps.spark.similar_pairs import signatures as signatures
