@@ -9,8 +9,7 @@ for each command, of its name (app lists them), and what they share:
     results    writes rows as text, JSON, CSV, or to a file: every command has all of these formats
     documents  reads what a command is given, and reports what could not be read
     parameters options as typer takes them, and the values of SQL
-    similar    what commands share that compare: inputs, thresholds
     messages   notes, warnings and the bar of a long job; files writes whole files or none
 
-Doors: app, check, documents, files, messages, options, parameters, results, running, similar.
+Doors: app, check, documents, files, messages, options, parameters, results, running.
 """

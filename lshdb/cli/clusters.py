@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from lshdb import offers
-from lshdb.cli import results, similar
+from lshdb.cli import messages, results
 from lshdb.cli.options import DatabaseFile, Form, Null
 from lshdb.database import store_of
 from lshdb.errors import UsageError
@@ -49,7 +49,7 @@ def clusters(
     if drop_list and join.similar.fields:
         raise UsageError("give one of --drop-list and --fields")
     with file.reading(form, temporary=join.group_by is not None) as database:
-        minimum = similar.minimum(database, join.similar.threshold)
+        minimum = messages.noted_minimum(database.settings, join.similar.threshold)
         similar_clusters = database.clusters(options)
         if drop_list:
             print_dropped = offers.offered(offers.OF_OPTIONS, "drop_list")

@@ -11,7 +11,7 @@ from lshdb import offers, options
 from lshdb.cli import files, messages
 from lshdb.cli.options import NAMING
 from lshdb.database import Database, store_of
-from lshdb.errors import install
+from lshdb.errors import UsageError, install
 from lshdb.formatting import counted
 from lshdb.model import Failure
 from lshdb.read import kinds, paths
@@ -69,6 +69,12 @@ def stored_keys(database: Database, names: Sequence[str], *, as_keys: bool) -> l
         else key
         for name in names
     ]
+
+
+def check_single_stdin(files: Sequence[str]) -> None:
+    """UsageError if standard input would be read twice."""
+    if files.count(paths.STDIN) > 1:
+        raise UsageError("- is given twice, and standard input can be read once")
 
 
 def document_of_file(session: Session, name: str) -> Batch:

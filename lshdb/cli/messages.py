@@ -52,17 +52,18 @@ def discard(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def note_recall(settings: "Settings", threshold: float, advice: str = "") -> None:
-    """Note what share of the documents the index finds, if a threshold is below its own."""
-    if threshold >= settings.threshold or settings.records:
-        return
-    from lshdb.sketch.settings import recall_at
+def noted_minimum(settings: "Settings", threshold: float | None, advice: str = "") -> float:
+    """The threshold, or the index's own; if it is below that, note what share the index finds."""
+    minimum = threshold or settings.threshold
+    if minimum < settings.threshold and not settings.records:
+        from lshdb.sketch.settings import recall_at
 
-    recall = recall_at(settings, threshold)
-    message(
-        f"the index is made for similarity {settings.threshold:g}: of the documents at "
-        f"{threshold:g} it finds about {percent(recall)}{advice}"
-    )
+        recall = recall_at(settings, minimum)
+        message(
+            f"the index is made for similarity {settings.threshold:g}: of the documents at "
+            f"{minimum:g} it finds about {percent(recall)}{advice}"
+        )
+    return minimum
 
 
 def warn_of_low_recall(settings: "Settings", options: "ShapeOptions") -> None:

@@ -1,6 +1,6 @@
 """`lshdb pairs`: find all pairs of similar documents."""
 
-from lshdb.cli import messages, results, similar
+from lshdb.cli import messages, results
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import store_of
 from lshdb.options import PairsOptions
@@ -31,7 +31,7 @@ def pairs(
     """
     join = options.join
     with file.reading(form, temporary=join.group_by is not None) as database:
-        minimum = similar.minimum(database, join.similar.threshold)
+        minimum = messages.noted_minimum(database.settings, join.similar.threshold)
         matching_pairs = database.pairs(options)
         results.write_results(
             matching_pairs.columns,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lshdb import errors, groups, offers, progress
-from lshdb.cli import documents, messages, results, similar
+from lshdb.cli import documents, messages, results
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database, store_of
 from lshdb.model import Match
@@ -86,7 +86,7 @@ def query(
     """
     files = files or []
     choice.check(files, unmatched=unmatched)
-    similar.check_single_stdin(files)
+    documents.check_single_stdin(files)
     counts = _QueryCounts(options.similar.top)
     form.check(file.db, *files)
     with file.open("read") as database, ExitStack() as stack:
@@ -212,11 +212,11 @@ def _write_matches(
 
 def _note_recall(database: Database, options: RankingOptions) -> float:
     """Note what the index finds at the minimum similarity or containment; return this minimum."""
-    settings = database.settings
-    minimum = options.similar.threshold or settings.threshold
-    if options.containment and not options.exhaustive:
+    settings, threshold = database.settings, options.similar.threshold
+    if not (options.exhaustive or options.containment):
+        return messages.noted_minimum(settings, threshold, "; --exhaustive finds all")
+    minimum = threshold or settings.threshold
+    if not options.exhaustive:
         note = offers.offered(offers.OF_OPTIONS, "containment")
         messages.message(note(settings, minimum))
-    elif not options.exhaustive:
-        messages.note_recall(settings, minimum, "; --exhaustive finds all")
     return minimum

@@ -220,10 +220,8 @@ class DedupJob:
         """Decide and write; the lines of the list of dropped rows, batch by batch."""
         with contextlib.ExitStack() as stack:
             settings, store = self._settings(stack)
-            threshold = self.settings.shape.threshold
-            threshold = settings.threshold if threshold is None else threshold
             messages.warn_of_low_recall(settings, self._request.shape)
-            messages.note_recall(settings, threshold)
+            messages.noted_minimum(settings, self.settings.shape.threshold)
             for reference in self.references:
                 if not reference.is_database:
                     messages.message(
@@ -287,7 +285,7 @@ class DedupJob:
                     threshold = request.shape.threshold
                     request = _as_in(request, known.settings)
                     if threshold is not None:
-                        messages.note_recall(known.settings, threshold)
+                        messages.noted_minimum(known.settings, threshold)
                 break
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.choice.drop.similarity.estimate and database is None:

@@ -1,7 +1,7 @@
 """`lshdb folders`: the pairs of directories that share files."""
 
 from lshdb.apps.folders.folders import FolderPair, folder_pairs
-from lshdb.cli import similar
+from lshdb.cli import messages
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.cli.results import write_results
 from lshdb.database import store_of
@@ -22,7 +22,7 @@ def folders(*, file: DatabaseFile, options: ClustersOptions, form: Form) -> None
     if options.join.group_by is not None or options.join.similar.fields:
         raise UsageError("--group-by and --fields are for documents, not for pairs of directories")
     with file.reading(form) as database:
-        similar.minimum(database, options.join.similar.threshold)
+        messages.noted_minimum(database.settings, options.join.similar.threshold)
         write_results(
             FolderPair,
             folder_pairs(store_of(database), options),

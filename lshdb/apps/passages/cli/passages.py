@@ -11,7 +11,7 @@ from lshdb import formatting, groups, model
 from lshdb.apps.passages.cli.base_texts import base_texts
 from lshdb.apps.passages.model import PAIR_TOTALS, PASSAGE, SOURCE, CommonPassage, passage_values
 from lshdb.apps.passages.options import Base, PassagePairsOptions, PassagesOptions, TextFieldOptions
-from lshdb.cli import documents, messages, results, similar
+from lshdb.cli import documents, messages, results
 from lshdb.cli.options import DatabaseFile, FailIfFound, Form
 from lshdb.database import Database
 from lshdb.errors import UsageError
@@ -95,7 +95,7 @@ def passages(
     """
     files = files or []
     texts.check(files, options.group_by)
-    similar.check_single_stdin(files)
+    documents.check_single_stdin(files)
     form.check(file.db, *files)
     with file.reading(form, temporary=options.group_by is not None) as database:
         if base:
