@@ -131,7 +131,7 @@ def _opened_like(file: DatabaseFile, paths: Sequence[str], root: FileName | None
         )
     databases = [*filter(File.is_database, inputs)]
     source = databases and offers.offered(offers.DATABASES, "settings of a database")(
-        databases, running.timeout()
+        databases, running.timeout
     )
     if not source:
         return file.open(root=root)

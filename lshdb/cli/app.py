@@ -153,8 +153,8 @@ def _common(
 
     Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
     """
-    messages.be_quiet(quiet)
-    running.set_timeout(timeout)
+    messages.quiet = quiet
+    running.timeout = timeout
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

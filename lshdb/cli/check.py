@@ -30,7 +30,7 @@ def check(*, file: DatabaseFile, options: RepairOptions, form: Form) -> bool:
     """
     form.check(file.db)
     running.end_on_interrupt()  # SQLite takes back what is half done
-    report = lshdb.check(CheckOptions(file.db, repairs=options, timeout=running.timeout()))
+    report = lshdb.check(CheckOptions(file.db, repairs=options, timeout=running.timeout))
     if report.problems or not form.is_text:
         shown, places = ("table", "key", "stored", "expected"), report.remaining
         problems = (  # with their number in the column, also after repair

@@ -16,18 +16,13 @@ if TYPE_CHECKING:
     from lshdb.sketch.settings import Settings
 
 _LOW_RECALL = 0.9
-_quiet = False
-
-
-def be_quiet(quiet: bool) -> None:
-    """Set whether notes and progress are left out."""
-    global _quiet
-    _quiet = quiet
+quiet = False
+"""Whether notes and progress are left out; --quiet sets it."""
 
 
 def message(text: str) -> None:
     """Print a note to standard error, which --quiet leaves out."""
-    if not _quiet:
+    if not quiet:
         warn(text)
 
 
@@ -79,4 +74,4 @@ def warn_of_low_recall(settings: "Settings", options: "ShapeOptions") -> None:
 
 def shows_progress() -> bool:
     """Whether jobs show a bar: only on a terminal."""
-    return not _quiet and sys.stderr.isatty()
+    return not quiet and sys.stderr.isatty()

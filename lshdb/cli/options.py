@@ -134,7 +134,7 @@ class DatabaseFile(Options):
                 self.db,
                 settings=settings or options.SettingsOptions(),
                 mode=mode,
-                timeout=running.timeout(),
+                timeout=running.timeout,
                 root=root,
             ),
             made,

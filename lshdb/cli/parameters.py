@@ -42,7 +42,7 @@ def command(function: Callable[..., bool | None]) -> Callable[..., None]:
     @wraps(function)
     def run(**values: Any) -> None:
         if values.pop("quiet", False):
-            messages.be_quiet(True)
+            messages.quiet = True
         try:
             for parameter in function_parameters:
                 if groups.is_group(parameter.annotation):

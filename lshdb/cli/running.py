@@ -27,18 +27,8 @@ Quiet = Annotated[
     ),
 ]
 
-_timeout = TIMEOUT
-
-
-def set_timeout(seconds: float) -> None:
-    """Let the command wait this long while another process writes."""
-    global _timeout
-    _timeout = seconds
-
-
-def timeout() -> float:
-    """Seconds that the command waits while another process writes."""
-    return _timeout
+timeout = TIMEOUT
+"""Seconds that the command waits while another process writes; --timeout sets it."""
 
 
 def failed(reason: str, status: int = FAILED) -> typer.Exit:

@@ -281,7 +281,7 @@ class DedupJob:
         for reference in self.references:
             if reference.is_database:
                 name = Path(reference.name)
-                with contextlib.closing(Store.open(name, "read", running.timeout())) as known:
+                with contextlib.closing(Store.open(name, "read", running.timeout)) as known:
                     threshold = request.shape.threshold
                     request = _as_in(request, known.settings)
                     if threshold is not None:
@@ -339,7 +339,7 @@ class DedupJob:
             source=file_rows.FilesOfRows(self.paths, session),
             paths=self.paths,
             of_references=of_references,
-            timeout=running.timeout(),
+            timeout=running.timeout,
             database=None if self.database is None else self._open,
             stored=store,
             staged=bool(written) and all(map(_is_file, written)),
@@ -459,7 +459,7 @@ class DedupJob:
     def _of_database(self, name: str | None) -> dict[str, proof.Compared]:
         """The documents of a reference that is a database, or of earlier runs, by their keys."""
         if name is not None and name not in self._known:
-            with contextlib.closing(Store.open(Path(name), "read", running.timeout())) as store:
+            with contextlib.closing(Store.open(Path(name), "read", running.timeout)) as store:
                 self._known[name] = _documents(store, self.root)
         return self._known[name]
 

@@ -13,6 +13,6 @@ def restore(backup: Path, db: Path, options: BackupOptions) -> None:
     """Restore the database, and print how many documents it has."""
     if options.replace:
         raise UsageError("--replace is for a copy: --restore always replaces the database")
-    restored = restore_backup(backup, db, timeout=running.timeout(), progress=options.progress)
+    restored = restore_backup(backup, db, timeout=running.timeout, progress=options.progress)
     documents = counted(restored.documents, "document")
     messages.message(f"{db} restored from {backup}: {documents}")
