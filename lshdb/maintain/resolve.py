@@ -310,10 +310,10 @@ def _shaped(request: options.ShapeOptions, settings: Settings) -> Settings:
     """The settings with the requested construction, or with the best one for them."""
     threshold, recall = settings.threshold, settings.recall
     construction = given_construction(request)
-    if construction is None and settings.records:
-        return replace(settings, construction=OF_RECORDS)
     if construction is None:
-        best = choose_construction(threshold, recall, settings.permutations)
+        best = OF_RECORDS
+        if not settings.records:
+            best = choose_construction(threshold, recall, settings.permutations)
         return replace(settings, construction=best)
     reached = candidate_probability(threshold, construction)
     if request.recall is None:
