@@ -228,11 +228,12 @@ class Walk:
         why = "" if is_any else next(filter(None, map(why_hidden, names)), "")
         if why or _GIT in names:
             return "hidden", why or "the directory of git"
-        is_link, is_dir = entry.is_symlink(), self.is_directory(entry)
+        is_link = entry.is_symlink()
+        if is_link and not os.path.exists(entry.path):  # before is_dir, which raises for a loop
+            return "links", "a link that leads nowhere"
+        is_dir = self.is_directory(entry)
         if is_link and entry.is_dir() and not options.follow:
             return "links", "a link to a directory"
-        if is_link and not os.path.exists(entry.path):
-            return "links", "a link that leads nowhere"
         if not is_dir and not entry.is_file():
             return "special", "not a regular file"
         if why := rules.why_left_out(entry, is_directory=is_dir):

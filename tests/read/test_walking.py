@@ -40,11 +40,12 @@ def test_a_link_is_read_where_its_file_is_not(command: Command) -> None:
     link(command, "d/b.txt", "../outside/b.txt")
     link(command, "d/c.txt", "b.txt")
     link(command, "d/gone.txt", "nowhere")
+    link(command, "d/loop.txt", "loop.txt")
     assert keys(command, "d") == ["d/z.txt", "d/b.txt"]
     assert keys(command, "d", "outside") == ["d/z.txt", "outside/b.txt"]
     assert keys(command, "d/a.txt", "d") == ["d/a.txt", "d/b.txt"]
     done = command.done("sync", "d", "-d", "s.db")
-    assert "1 links" in done.err
+    assert "2 links" in done.err
     assert "2 repeated" in done.err
     done = command.done("sync", "d", "-d", "s.db", "--json")
     assert json.loads(done.out)["unchanged"] == 2
