@@ -47,8 +47,10 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
     """
     number, largest = 1, source.options.limits.largest_document
     is_array = format == "json"
-    text = _element_lines(source.text) if is_array else source.text
-    for block in _checked(line_blocks(text, largest), source.options):
+    chunks = iter(source.text)
+    text = chain((next(chunks, b"").removeprefix(BOM),), chunks)
+    lines = _element_lines(text) if is_array else text
+    for block in _checked(line_blocks(lines, largest), source.options):
         batch = _batch(block, number, source, is_array)
         number += batch.count
         yield batch
@@ -185,8 +187,7 @@ def _element_lines(text: Iterator[bytes]) -> Iterator[bytes]:
         InputError: it is not a complete array; the elements before the error are given first, and
             what is wrong within one is left to its reader.
     """
-    chunks = (chunk.removeprefix(BOM).lstrip() for chunk in text)
-    start = next(filter(None, chunks), b"")
+    start = next(filter(None, map(bytes.lstrip, text)), b"")
     if not start.startswith(b"["):
         raise inputs.Skipped("tables", _NO_ARRAY)
     number, depth, last, in_string, unread = 1, 1, b"[", False, b""

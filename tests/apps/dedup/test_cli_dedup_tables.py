@@ -144,6 +144,12 @@ def test_rows_of_csv_stay_byte_for_byte(command: Command) -> None:
     command.write("c.csv", 'id,text\n3,"three; four"\n')
     command.done("dedup", "s.csv", "c.csv", "-o", "out.csv", *SURE)
     assert command.path("out.csv").read_text() == 'id;text\n1;one, two\n3;"three; four"\n'
+    # A byte order mark belongs to its file, not to the first row.
+    lines = [b'{"text": "one two three"}\n', b'{"text": "four five six"}\n']
+    for name, line in zip(("a.jsonl", "b.jsonl"), lines, strict=True):
+        command.write(name, b"\xef\xbb\xbf" + line)
+    command.done("dedup", "a.jsonl", "b.jsonl", "-o", "out.jsonl", *SURE)
+    assert command.path("out.jsonl").read_bytes() == b"".join(lines)
 
 
 @pytest.mark.parametrize(
