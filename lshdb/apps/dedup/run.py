@@ -471,8 +471,8 @@ class Run:
 def unkeyed_note(count: int) -> str:
     """What is said of rows whose id gives no key."""
     return (
-        f"{counted(count, 'id gives', 'ids give')} no key, as floats from 2^53 on, which may be "
-        "rounded: the keys of these rows are FILE:ROW"
+        f"{counted(count, 'id gives', 'ids give')} no key, such as floats from 2^53 on, which "
+        "may be rounded: the keys of these rows are FILE:ROW"
     )
 
 
