@@ -106,7 +106,10 @@ class _Dataset(Frame):
 class _Arrow(Frame):
     def __post_init__(self) -> None:
         if not isinstance(self.data, formats.arrow().RecordBatch):
-            self.data = table_reader(self.data).read_all()
+            from lshdb.read.arrow_rows import readable
+
+            with readable("the table cannot be read"):
+                self.data = table_reader(self.data).read_all()
 
     def take(self, mask: Mask) -> Any:
         from lshdb.apps.dedup.arrow_tables import taken

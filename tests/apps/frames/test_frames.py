@@ -163,6 +163,7 @@ ONE = {"id": [1], "text": ["a"]}
         (["The fox and the grapes", "a*"], {}, r"texts go in dicts: \[{"),
         (pd.Series(["a"]), {}, "a Series has no columns"),
         (pl.Series("text", ["a"]), {}, "a Series has no columns"),
+        (pa.array(["a"]), {}, "the table cannot be read"),
         (datasets.DatasetDict({"a": datasets.Dataset.from_dict(ONE)}), {}, r"such as ds\['a'\]"),
         ([{"text": "a"}, 5], {}, "row 2 is of type int, not a dict"),
         (pa.table(ONE), {"text": "body"}, r"no field 'body': .* \(the columns are id, text\)"),
@@ -174,7 +175,7 @@ ONE = {"id": [1], "text": ["a"]}
         (ROWS, {"keep": "best"}, "keep 'best'"),
         (ROWS, {"threshold": 2}, "threshold"),
     ],
-    ids=range(18),
+    ids=range(19),
 )
 def test_what_has_no_rows_is_refused(
     given: Any, options: dict[str, Any], reason: str, tmp_path: Path
