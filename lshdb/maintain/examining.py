@@ -19,7 +19,7 @@ from lshdb.maintain.findings import CheckReport, Problem
 from lshdb.progress import Progress
 from lshdb.read.metadata import from_json
 from lshdb.sketch import signing
-from lshdb.sketch.settings import parts_of
+from lshdb.sketch.settings import parts_of, plain_settings
 from lshdb.store import index, schema
 from lshdb.store import statements as sql
 from lshdb.store.guard import Connection
@@ -295,7 +295,7 @@ class CheckedBatch:
         """The problems of each document; `deep`: its content is signed again."""
         signed = {}
         if deep and self.contents:
-            again = signing.sign([*self.contents.values()], self.settings, parts=False)
+            again = signing.sign([*self.contents.values()], plain_settings(self.settings))
             lanes = again.signatures.astype(self.settings.lane_type.newbyteorder("<"))
             rows = zip(self.contents, again.shingles.tolist(), lanes, strict=True)
             signed = {

@@ -15,7 +15,7 @@ from lshdb.model import Reindexed
 from lshdb.options import ReindexOptions
 from lshdb.progress import Progress, shown
 from lshdb.search.similarity import batches_of_text
-from lshdb.sketch.settings import Settings, parts_of
+from lshdb.sketch.settings import Settings, parts_of, plain_settings
 from lshdb.sketch.signing import sign
 from lshdb.store.index import BANDS, Index, Signatures, rows_of, sorted_bands
 from lshdb.store.parts import part as part_of_index
@@ -41,7 +41,7 @@ def reindex(store: Store, request: ReindexOptions) -> Reindexed:
         if signs:
             signed = 0
             for doc_ids, texts in _texts(store, min_shingles=0):
-                store.index.sign_again(doc_ids, sign(texts, after, parts=False))
+                store.index.sign_again(doc_ids, sign(texts, plain_settings(after)))
                 signed += len(texts)
                 progress(signed, None, "documents")
         everything, empty = store.count()

@@ -123,7 +123,7 @@ class Join:
         """int64[m]: `same`, except that documents stand only for themselves if a filter may keep
         one of this content apart from others.
         """
-        marked = np.concatenate([NO_NUMBERS, *(one.marked for one in self.filters)])
+        marked = np.concatenate([NO_NUMBERS, *(each.marked for each in self.filters)])
         apart = np.isin(self.same, self.same[marked])
         return np.where(apart, np.arange(len(self)), self.same)
 
@@ -165,15 +165,15 @@ class Join:
     def kept(self, left: IntArray, right: IntArray) -> Mask:
         """Which pairs int64[c] no filter keeps apart, bool[c]."""
         kept = np.ones(len(left), dtype=np.bool_)
-        for one in self.filters:
-            kept &= one.keep(left, right)
+        for pair_filter in self.filters:
+            kept &= pair_filter.keep(left, right)
         return kept
 
     def _rank(self, documents: IntArray) -> IntArray:
         """Of documents int64[n], -1 for those that stay by a filter, 1 for those to drop, or 0."""
         rank = np.zeros(len(documents), dtype=np.int64)
-        for one in self.filters:
-            rank = np.where(rank, rank, one.rank(documents))
+        for pair_filter in self.filters:
+            rank = np.where(rank, rank, pair_filter.rank(documents))
         return rank
 
     def decided(self, members: IntArray, kept: IntArray) -> list[Verdict | None]:
@@ -213,9 +213,11 @@ class Join:
         estimates = self.estimates.scores(left, right, 0) if self.exact else scores
         keys, metadata = self.described(np.concatenate([left, right]))
         identical, same_text = self.sameness(left, right)
-        weighted: list[list[Any]] = [[None] * count] * 2
+        weighted: list[Any]
+        weighted_share: list[Any]
+        weighted = weighted_share = [None] * count
         if self.of_pairs is not None and self.measure is not None:
-            weighted = self._weighed(left, right).tolist()
+            weighted, weighted_share = self._weighed(left, right).tolist()
         columns: dict[str, list[Any]] = {
             "a": keys[:count],
             "b": keys[count:],
@@ -224,7 +226,8 @@ class Join:
             "estimate": estimates.tolist(),
             "identical": identical.tolist(),
             "same_text": same_text.tolist(),
-            **dict(zip(("weighted", "weighted_share"), weighted, strict=True)),
+            "weighted": weighted,
+            "weighted_share": weighted_share,
         }
         if metadata:
             columns |= {"a_metadata": metadata[:count], "b_metadata": metadata[count:]}
@@ -328,8 +331,8 @@ def _best(join: Join, candidates: Iterator[tuple[IntArray, IntArray]], top: int)
     best: tuple[Any, Any, Any] = NO_PAIRS
     min_similarity = join.threshold
     for left, right in candidates:
-        found = join.similar(left, right, min_similarity)
-        a, b, scores = map(np.append, best, found)
+        similar = join.similar(left, right, min_similarity)
+        a, b, scores = map(np.append, best, similar)
         order = np.argsort(-scores, kind="stable")[:top]
         best = a[order], b[order], scores[order]
         if len(order) == top:

@@ -28,7 +28,7 @@ from lshdb.search import cut_notes, similarity
 from lshdb.search.lookup import TooManyAtOnce, bucket_members
 from lshdb.search.pair_filters import PairFilter
 from lshdb.sketch import banding, constructions, minhash, signing
-from lshdb.sketch.settings import Settings
+from lshdb.sketch.settings import Settings, plain_settings
 from lshdb.store.lookups import DocumentRow, StoreReader
 from lshdb.store.readonly_sql import DocumentFilter
 from lshdb.store.store import Store
@@ -231,29 +231,28 @@ def row_of_key(store: StoreReader, key: str) -> DocumentRow:
 def _query_batch(store: StoreReader, wanted: QueryOptions | Batch | Lanes) -> QueryBatch:
     """The document of a query, or a signature, as a batch of one."""
     settings = store.settings
-    if not isinstance(wanted, QueryOptions | np.ndarray):
+    if isinstance(wanted, np.ndarray):
+        return QueryBatch([], [], _signed(wanted, 1, settings))
+    if not isinstance(wanted, QueryOptions):
         return _batch_of_content(wanted.contents[0], settings, wanted.files)
-    if isinstance(wanted, QueryOptions) and wanted.content is not None:
+    if wanted.content is not None:
         return _batch_of_content(wanted.content, settings, {})
-    shingles, stored, doc_id = 1, list[str](), -1
-    digests: Sequence[bytes] = ()
-    bytes_digests: Sequence[str | None] = ()
-    signature: Lanes | None
-    if isinstance(wanted, QueryOptions):
-        assert wanted.key is not None
-        row = row_of_key(store, wanted.key)
-        signature, shingles, doc_id = row.signature, row.shingles, row.doc_id
-        stored = [] if row.content is None else [row.content]
-        _, digests, bytes_digests = store.identities(np.array([doc_id]))
-    else:
-        signature = wanted
+    assert wanted.key is not None
+    row = row_of_key(store, wanted.key)
+    stored = [] if row.content is None else [row.content]
+    _, digests, bytes_digests = store.identities(np.array([row.doc_id]))
+    signed = _signed(row.signature, row.shingles, settings)
+    return QueryBatch(stored, digests, signed, row.doc_id, dict(enumerate(bytes_digests)))
+
+
+def _signed(signature: Lanes | None, shingles: int, settings: Settings) -> signing.Signed:
+    """One signature [k] with its bucket keys; None for a document without shingles."""
     if signature is None or minhash.is_empty(signature):
         empty = np.full(settings.permutations, minhash.EMPTY, dtype=np.uint32)
         signature, shingles = empty.astype(settings.lane_type), 0
     signatures, construction = signature[np.newaxis], settings.construction
     keys = banding.bucket_keys(signatures, construction, settings.seed)
-    signed = signing.Signed(signatures, np.array([shingles]), keys, construction)
-    return QueryBatch(stored, digests, signed, doc_id, dict(enumerate(bytes_digests)))
+    return signing.Signed(signatures, np.array([shingles]), keys, construction)
 
 
 def _batch_of_content(
@@ -261,7 +260,7 @@ def _batch_of_content(
 ) -> QueryBatch:
     content = cleaned(content, settings.shingling)
     stored = encoded(content)
-    signed = signing.sign([content], settings, parts=False)
+    signed = signing.sign([content], plain_settings(settings))
     return QueryBatch([stored], [digest(stored.encode())], signed, files=files)
 
 

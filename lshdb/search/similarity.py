@@ -376,7 +376,7 @@ class Exact:
         missing = documents[self._starts[documents] < 0]
         if self._used + self.sizes[missing].sum() > len(self._hashes):
             self._make_room(int(self.sizes[documents].sum()))
-            missing = documents[self._starts[documents] < 0]
+            missing = documents
         for batch in self._batches(missing):
             self._take(batch)
 

@@ -30,7 +30,6 @@ from lshdb.text.shingles import distinct_in_each, distinct_of_pieces, select_doc
 from lshdb.text.shingling import Shingles
 
 _ShortHashes = npt.NDArray[np.uint32]
-Shares = npt.NDArray[np.float64]
 
 EMPTY = 0xFFFFFFFF
 """A lane of 32 bits of a document without shingles."""
@@ -232,7 +231,7 @@ def accident(lane_bits: int) -> float:
     return 0.0 if lane_bits > 16 else 2.0**-lane_bits
 
 
-def estimate(agreeing: npt.NDArray[np.integer] | int, lanes: int, lane_bits: int) -> Shares:
+def estimate(agreeing: npt.NDArray[np.integer] | int, lanes: int, lane_bits: int) -> arrays.Shares:
     """The similarity of pairs of which this many of k lanes agree, float64[n].
 
     (a - e) / (1 - e) for the share a of the lanes and the probability e of an accident: unbiased,

@@ -17,7 +17,7 @@ from lshdb import offers
 from lshdb.sketch import constructions, minhash
 from lshdb.sketch.banding import bucket_keys
 from lshdb.sketch.part_rows import PartRows
-from lshdb.sketch.settings import Settings, parts_of, plain_settings
+from lshdb.sketch.settings import Settings, parts_of
 from lshdb.text import arrays, shingles
 from lshdb.text.content import digest, encoded
 from lshdb.text.kinds import Tokens, kind_of
@@ -125,10 +125,10 @@ def _joined_rows(
     }
 
 
-def sign(contents: Sequence[Content], settings: Settings, *, parts: bool = True) -> Signed:
+def sign(contents: Sequence[Content], settings: Settings) -> Signed:
     """The signatures, shingle counts and bucket keys of a batch of n documents.
 
-    Also the rows of the parts of the index that settings name, unless `parts` is False.
+    Also the rows of the parts of the index that settings name; `plain_settings` name none.
     """
     sketch = minhash.make_sketch(settings.sketch, settings.permutations, settings.seed)
     shingling, seed = settings.shingling, settings.seed
@@ -136,7 +136,6 @@ def sign(contents: Sequence[Content], settings: Settings, *, parts: bool = True)
     # What is assigned to narrow lanes is cut to its low half.
     signatures = np.empty((len(contents), settings.permutations), dtype=settings.lane_type)
     counts = np.empty(len(contents), dtype=np.int64)
-    part_settings = settings if parts else plain_settings(settings)
     rows: list[dict[str, PartRows]] = []
     for group in shingles.groups(contents, shingling):
         group_contents = [contents[i] for i in group]
@@ -150,14 +149,14 @@ def sign(contents: Sequence[Content], settings: Settings, *, parts: bool = True)
             hashed = shingles.shingle_group(group_contents, shingling, seed, cut)
             signatures[group] = sketch.signatures(hashed)
             counts[group] = arrays.sizes_of(hashed.offsets)
-        rows.append(_part_rows(part_settings, group_contents, group, cut))
+        rows.append(_part_rows(settings, group_contents, group, cut))
     keys = bucket_keys(signatures, settings.construction, settings.seed)
     return Signed(
         signatures,
         counts,
         keys,
         settings.construction,
-        _joined_rows(parts_of(part_settings), rows),
+        _joined_rows(parts_of(settings), rows),
         base_of(shingling),
     )
 
