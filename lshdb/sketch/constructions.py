@@ -159,15 +159,10 @@ def candidates_among(band_nos: IntArray, doc_ids: IntArray, construction: Constr
     Returns:
         int64[c], the candidates, ascending.
     """
-    documents, index, counts = np.unique(doc_ids, return_inverse=True, return_counts=True)
-    if not construction.higher:
-        return documents
-    # Few documents share enough buckets.
-    likely = counts >= construction.min_bands
-    rows = likely[index]
-    collided = np.zeros((np.count_nonzero(likely), construction.bands), dtype=np.bool_)
-    collided[(np.cumsum(likely) - 1)[index[rows]], band_nos[rows]] = True
-    return documents[likely][evaluate(collided, construction)]
+    documents, index = np.unique(doc_ids, return_inverse=True)
+    collided = np.zeros((len(documents), construction.bands), dtype=np.bool_)
+    collided[index, band_nos] = True
+    return documents[evaluate(collided, construction)]
 
 
 def candidate_probability(similarity: float, construction: Construction) -> float:
