@@ -55,7 +55,7 @@ _QUERY_PAIRS = 1 << 13
 """Pairs compared at once: 256 bytes each, of signatures, fit in a cache."""
 _FEW_DOCUMENTS = 16
 """Up to this many documents are compared with one query without the bookkeeping of `Exact`, with
-which a query that finds one or two of 30,000 documents of 3 KB takes 1.6 times as long."""
+which a query that finds one or two of 20,000 documents of 3 KB takes 1.2 times as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,19 +285,22 @@ def answers(
         query = replace(query, similar=replace(query.similar, top=None))
     try:
         if store.settings.records and batch.stored:
-            found, cuts = measure_of(store).matches(query, batch, keep)
+            pairs, cuts = measure_of(store).matches(query, batch, keep)
         elif query.containment:
             find = offers.offered(offers.SEARCHES, "containment")
-            found, cuts = find(store, query, batch, keep)
+            pairs, cuts = find(store, query, batch, keep)
         else:
-            found, cuts = _best_candidates(store, query, batch, keep)
+            threshold = query.similar.threshold or store.settings.threshold
+            pairs, cuts = candidates(store, query, batch, keep, threshold)
+            order = BySimilarity(np.full(len(batch), threshold))
+            pairs = scored(store, query, batch, pairs, order)
     except TooManyAtOnce:
         middle = len(batch) // 2
         for half in (batch.part(0, middle), batch.part(middle, len(batch))):
             yield from answers(store, request, half, keep)
         return
-    matches = _matches(store, query, batch, found)
-    for index, count in enumerate(np.bincount(found.query, minlength=len(batch)).tolist()):
+    matches = _matches(store, query, batch, pairs)
+    for index, count in enumerate(np.bincount(pairs.query, minlength=len(batch)).tolist()):
         matches_of_query = [*islice(matches, count)]
         if rank is not None:
             ranked = rank(matches_of_query, request.weighted, request.similar.top)
@@ -307,16 +310,6 @@ def answers(
             match.similarity == 1 for match in matches_of_query
         )
         yield matches_of_query, [] if certain else cuts.get(index, [])
-
-
-def _best_candidates(
-    store: StoreReader, query: RankingOptions, batch: QueryBatch, keep: DocumentFilter | None
-) -> Found:
-    """The matches of all queries, the best of each first, and what limits left out."""
-    threshold = threshold_of(store, query)
-    pairs, cuts = candidates(store, query, batch, keep, threshold)
-    order = BySimilarity(np.full(len(batch), threshold))
-    return scored(store, query, batch, pairs, order), cuts
 
 
 def candidates(
@@ -401,12 +394,6 @@ def _all_documents(store: StoreReader, batch: QueryBatch, min_similarity: float)
     return np.concatenate(parts)
 
 
-def threshold_of(store: StoreReader, query: RankingOptions) -> float:
-    """The minimum of matches: that of the query, or of the file."""
-    threshold = query.similar.threshold
-    return store.settings.threshold if threshold is None else threshold
-
-
 def scored(
     store: StoreReader,
     query: RankingOptions,
@@ -447,7 +434,7 @@ def scored(
             pairs = pairs._replace(doc_ids=pairs.doc_ids[used], document=document)
             exact = exact_of(store, batch, pairs.doc_ids, len(pairs.query))
         pairs = _verified(store, top, pairs, order, exact, filter_of and filter_of(exact.contents))
-    return order.ranked(pairs, top, threshold_of(store, query))
+    return order.ranked(pairs, top, query.similar.threshold or store.settings.threshold)
 
 
 def _verified(

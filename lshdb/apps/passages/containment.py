@@ -104,7 +104,7 @@ def matches(
         added.rest[added.doc_ids.searchsorted(in_buckets)] = pairs.rest
         pairs = added
     exact = queries.exact_of(store, batch, pairs.doc_ids, len(pairs.query))
-    level = np.full(len(batch), queries.threshold_of(store, query))
+    level = np.full(len(batch), query.similar.threshold or settings.threshold)
     order = ByContainment(level, batch, exact)
     found = queries.scored(store, query, batch, pairs, order, exact, in_buckets=not by_runs)
     return found, cuts
