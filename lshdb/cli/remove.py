@@ -61,7 +61,7 @@ def remove(
     if listed is not None:
         keys, as_keys = list(files.entries_of(listed, null=null)), True
     if options.dry_run:
-        form.check(file.db)
+        form.check(file.db, *filter(None, [listed]))
     by_condition = options.condition.where is not None
     confirmed_keys: list[str] | None = None
 

@@ -78,10 +78,11 @@ def gate(
     Example: lshdb gate --json > known.jsonl; lshdb gate --baseline known.jsonl
     """
     checked_paths = paths or []
+    read = (*checked_paths, *filter(None, [options.baseline]))
     if not form.is_sarif:
-        form.usual.check(*checked_paths)
+        form.usual.check(*read)
     elif form.usual.output is not None:
-        files.check_distinct(checked_paths, [form.usual.output])
+        files.check_distinct(read, [form.usual.output])
     done = check(checked_paths, options, messages.shows_progress())
     if form.is_sarif:
         _write_sarif(done, form.usual.output)

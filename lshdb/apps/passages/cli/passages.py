@@ -96,7 +96,7 @@ def passages(
     files = files or []
     texts.check(files, options.group_by)
     documents.check_single_stdin(files)
-    form.check(file.db, *files)
+    form.check(file.db, *files, *(base or ()))
     with file.reading(form, temporary=options.group_by is not None) as database:
         if base:
             texts_to_ignore = base_texts(base, database.settings.shingling)

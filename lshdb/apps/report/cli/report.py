@@ -92,7 +92,8 @@ def report(
             import lshdb.apps.report.report  # noqa: F401
     if directory is not None and paths.is_database(directory):
         file, directory = replaced(file, db=Path(directory)), None
-    files.check_distinct(() if directory else (str(file.db),), [name for name, _ in outputs])
+    read = (directory or str(file.db), *(options.old or ()), *(base or ()))
+    files.check_distinct(read, [name for name, _ in outputs])
     with ExitStack() as stack:
         compared = stack.enter_context(_compared(file, options, base, directory))
         units = stack.enter_context(_units(compared, options, directory or str(file.db)))
