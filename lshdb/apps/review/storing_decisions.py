@@ -73,7 +73,8 @@ def undo_chosen(store: Store, chosen: Callable[[list[Decision]], list[Decision]]
     """Undo the decisions that a function chooses among all, in one transaction."""
     with store.writing():
         undone = chosen(read_decisions(store))
-        store.run_many(sql.DELETE_DECISION, [(decision.decision,) for decision in undone])
+        if undone:  # without decisions there is no table of them
+            store.run_many(sql.DELETE_DECISION, [(decision.decision,) for decision in undone])
     return undone
 
 
