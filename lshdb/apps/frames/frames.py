@@ -6,7 +6,7 @@ read; the rows' own library selects the kept ones.
 
 import contextlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import (
@@ -65,10 +65,12 @@ class _Files:
     Attributes:
         tables: of the input.
         session: reads the tables.
+        times: when each file was last changed, before it was read.
     """
 
     tables: input_tables.Tables
     session: Session
+    times: Sequence[int]
 
     def batches(self) -> Iterator[Batch]:
         """All rows, with their documents."""
@@ -83,12 +85,14 @@ class _Files:
             yield batch
 
     def selected(self, mask: arrays.Mask) -> Iterator[tuple[Origin, list[int]]]:
-        """The rows that a mask selects, of each batch."""
+        """The rows that a mask selects, of each batch; InputError if a file has changed."""
         first = 0
         for batch in self.again():
             if batch.origin is not None:
                 yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
                 first += batch.count
+        if _times(self.tables.names) != self.times:
+            raise InputError("the input has changed since dedup read it")
 
     def each(self, mask: arrays.Mask) -> Iterator[dict[str, Any]]:
         """The rows that a mask selects as dicts, one by one."""
@@ -177,6 +181,7 @@ class Deduplicated(Result, Generic[AnyRows]):
         """The kept rows of files, one by one as dicts: they are read again, lazily.
 
         Raises:
+            InputError: a file has changed since, which is seen when all are read.
             UsageError: the rows are from a table or in a list, as `kept` is.
         """
         return self._files("iter_kept").each(self.mask)
@@ -195,7 +200,7 @@ class Deduplicated(Result, Generic[AnyRows]):
             UsageError: the rows are from a table, whose library can write files; or files of
                 several kinds would go to a table; or it is one of the files, or a database; or a
                 directory has files that this does not write.
-            InputError: no row could be read; what was there stays.
+            InputError: no row could be read, or a file has changed; what was there stays.
             OSError: it cannot be written.
         """
         files = self._files("save")
@@ -357,4 +362,8 @@ def _source_of(
     input_tables.check_rows(tables.names, _OF_TEXTS)
     for path in tables.names:
         run_outputs.head(session, path)
-    return _Files(tables, session)
+    return _Files(tables, session, _times(tables.names))
+
+
+def _times(names: Iterable[str]) -> list[int]:
+    return [os.stat(file_and_sheet(name)[0]).st_mtime_ns for name in names]

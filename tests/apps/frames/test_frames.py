@@ -131,6 +131,10 @@ def test_files_are_read_again_for_what_is_kept(tmp_path: Path, keep: Any) -> Non
     for name in ("out.parquet", "out.jsonl"):
         result.save(tmp_path / name)
         assert lshdb.dedup(tmp_path / name, threshold=1.0).kept == [ROWS[i] for i in kept]
+    # The decisions are about the rows that were there.
+    pq.write_table(pa.Table.from_pylist(ROWS[:19:-1]), tmp_path / "b.parquet")
+    with pytest.raises(lshdb.InputError, match="has changed since"):
+        result.save(tmp_path / "late.jsonl")
     assert len([*tmp_path.iterdir()]) == 4
 
 
