@@ -7,17 +7,15 @@ mount, or as `d/a.txt` and `./d/a.txt`: names alone do not say it.
 import os
 import stat
 import time
+from _blake2 import blake2b  # where hashlib has it from, which loads OpenSSL besides
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, Protocol
 
 from lshdb.errors import InputError
 from lshdb.read import paths
 from lshdb.store import guard
 from lshdb.store.rows import FileState
-
-if TYPE_CHECKING:
-    import hashlib
 
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a change gives a file another time, even in FAT."""
@@ -222,11 +220,9 @@ class FilesRead:
         return True
 
 
-def new_hash() -> "hashlib.blake2b":
+def new_hash() -> blake2b:
     """The hash of a file's bytes: BLAKE2b, 16 bytes."""
-    import hashlib  # loads OpenSSL, which a search never needs
-
-    return hashlib.blake2b(digest_size=16)
+    return blake2b(digest_size=16)
 
 
 def digest_of(file: IO[bytes]) -> bytes:

@@ -1,9 +1,10 @@
 """A file that is read: its bytes, its text in UTF-8 in chunks, or all of it as one text."""
 
 import os
+from _blake2 import blake2b
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from lshdb.errors import ContentError, InputError
 from lshdb.keys import key_fault
@@ -14,9 +15,6 @@ from lshdb.read.files import File
 from lshdb.read.metadata import to_json
 from lshdb.read.paths import printable_path
 from lshdb.text.content import normalized
-
-if TYPE_CHECKING:
-    import hashlib
 
 _LONGEST_BOM = 4
 _BINARY_PROBE = 8192
@@ -59,7 +57,7 @@ class Input:
     name: str = field(init=False)
     text: Iterator[bytes] = field(init=False, repr=False)
     invalid_texts: int = field(default=0, init=False)
-    hasher: "hashlib.blake2b | None" = field(default=None, init=False, repr=False)
+    hasher: blake2b | None = field(default=None, init=False, repr=False)
     guessed: "Callable[[Input, bytearray], tuple[str, str | None] | None]" = field(
         default=lambda *_: None, init=False, repr=False
     )

@@ -1,5 +1,6 @@
 """The stored form of a document: clean text, or a set as a JSON array in a fixed order."""
 
+from _blake2 import blake2b  # where hashlib has it from, which loads OpenSSL besides
 from collections.abc import Collection, Mapping
 
 import orjson
@@ -77,8 +78,6 @@ def _check_size(stored: str, largest: int) -> None:
 
 def digest(encoded: bytes | memoryview) -> bytes:
     """DIGEST_BYTES of BLAKE2b over a stored form in UTF-8; equal for equal documents only."""
-    from _blake2 import blake2b  # where hashlib has it from, which loads OpenSSL besides
-
     return blake2b(encoded, digest_size=DIGEST_BYTES).digest()
 
 
