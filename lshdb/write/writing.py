@@ -74,7 +74,7 @@ class Writer:
             ContentError: `on_conflict` is `error`, and a key has another document.
         """
         store = self.store
-        known = {} if store.keys_repeat else store.known([*dict.fromkeys(part.keys)])
+        known = {} if store.keys_repeat else store.known(part.keys)
         conflicts = {} if self.on_conflict is None else conflicts_of(part, known)
         conflict_keys = [*conflicts.values()][:NAMED_CONFLICTS]
         if conflicts and self.on_conflict == "error":
@@ -84,7 +84,7 @@ class Writer:
         kept = len(conflicts) if self.on_conflict == "keep" else 0
         if kept:
             part = part.take([i for i in range(len(part.keys)) if i not in conflicts])
-            known = {key: known[key] for key in dict.fromkeys(part.keys) if key in known}
+            known = {key: known[key] for key in part.keys if key in known}
         index_of_key = {key: index for index, key in enumerate(part.keys)}
         indices: Sequence[int] = [
             index
@@ -103,11 +103,11 @@ class Writer:
         store.set_metadata(
             [(document.doc_id, new) for document, new in same_contents if document.metadata != new]
         )
-        doc_ids, signed = self._store(part, known, indices)
-        keys_of_ids = {document.doc_id: key for key, document in known.items()}
-        keys_of_ids |= zip(doc_ids, [part.keys[index] for index in indices], strict=True)
+        written = part.take(indices)
+        doc_ids, signed = self._store(written, known)
+        known_ids = [document.doc_id for document in known.values()]
         if self.of_run is not None:
-            self.of_run.add(arrays.int_array(keys_of_ids))
+            self.of_run.add(arrays.int_array([*known_ids, *doc_ids]))
         self.signed += len(indices)
         empty = len(indices) - int(np.count_nonzero(signed.shingles))
         added, updated, unchanged = map(part_outcomes.count, _COUNTED)
@@ -125,38 +125,37 @@ class Writer:
         )
         self.report += report
         if states := dict(part.batch.states):
+            keys_of_ids = dict(zip(known_ids, known, strict=True))
+            keys_of_ids |= zip(doc_ids, written.keys, strict=True)
             rows = keys_of_ids.items()
             store.set_files((doc_id, states[key]) for doc_id, key in rows if key in states)
         return report
 
     def _store(
-        self, part: SignedPart, known: Mapping[str, KnownDocument], indices: Sequence[int]
+        self, part: SignedPart, known: Mapping[str, KnownDocument]
     ) -> tuple[list[int], signing.Signed]:
         """Write documents that are new or have changed, and what finds them.
 
         Args:
-            part: the documents.
-            known: the stored ones of their keys.
-            indices: which of the part, each key once.
+            part: the documents, each key once.
+            known: the stored ones of these keys, and perhaps of others.
 
         Returns:
             Their doc_ids and signatures.
         """
-        store = self.store
-        keys, digests = [part.keys[i] for i in indices], [part.digests[i] for i in indices]
+        store, keys = self.store, part.keys
         old_ids = [known[key].doc_id for key in keys if key in known]
         if any(doc_id >= self._first_id or doc_id in self._updated for doc_id in old_ids):
             self.finish()  # a key of an earlier part: its band rows must be deleted again
         unindex(store, old_ids)
-        signed = signatures_of(part, indices, store.settings)
+        signed = signatures_of(part, store.settings)
         new_ids = itertools.count(self.next_id)
         doc_ids = [known[key].doc_id if key in known else next(new_ids) for key in keys]
         self.next_id = next(new_ids)
-        shingles, blobs = signed.shingles.tolist(), map(bytearray, digests)
-        contents = [part.stored[i] if store.settings.content else None for i in indices]
+        shingles, blobs = signed.shingles.tolist(), map(bytearray, part.digests)
+        contents = part.stored if store.settings.content else [None] * len(keys)
         metadata = part.batch.all_metadata()
-        stored_metadata = [metadata[i] for i in indices]
-        store.insert(zip(doc_ids, keys, shingles, blobs, stored_metadata, contents, strict=True))
+        store.insert(zip(doc_ids, keys, shingles, blobs, metadata, contents, strict=True))
         self._index(arrays.int_array(doc_ids), signed, old_ids)
         self._updated.update(old_ids)
         return doc_ids, signed
@@ -224,23 +223,22 @@ def differ(store: Store, keys: Sequence[str]) -> str:
     )
 
 
-def signatures_of(part: SignedPart, indices: Sequence[int], settings: Settings) -> signing.Signed:
-    """The signatures of the documents with some indices, made now if not made before.
+def signatures_of(part: SignedPart, settings: Settings) -> signing.Signed:
+    """The signatures of documents, made now if not made before.
 
     All that an index has of them follows `settings`, even if the index has changed since they were
     signed.
     """
-    stored = [part.stored[i] for i in indices] if part.stored else []
     if part.signed is None or not part.signed.fits(settings):
-        contents = [content.from_stored(form, settings.shingling) for form in stored]
+        contents = [content.from_stored(form, settings.shingling) for form in part.stored]
         return signing.sign(contents, settings)
-    return part.signed.take(arrays.int_array(indices)).indexed(settings, stored)
+    return part.signed.indexed(settings, part.stored)
 
 
 def joined(parts: Sequence[SignedPart], settings: Settings) -> SignedPart:
     """The documents of parts in one, signed by these settings."""
     flat = itertools.chain.from_iterable
-    signed = [signatures_of(part, range(len(part.keys)), settings) for part in parts]
+    signed = [signatures_of(part, settings) for part in parts]
     return SignedPart(
         Batch.joined([part.batch for part in parts]),
         [*flat(part.stored for part in parts)],

@@ -92,7 +92,7 @@ def add_unless_similar(store: Store, options: AdmissionOptions) -> Admission:
     part = parts.part_of(batch, digested(store.settings, (batch.contents, True)))
     with store.writing():
         # The index may have been rebuilt since the file was read last.
-        part = replace(part, signed=writing.signatures_of(part, range(1), store.settings))
+        part = replace(part, signed=writing.signatures_of(part, store.settings))
         return _admitted(store, part, batch.contents[0], options)
 
 

@@ -63,7 +63,7 @@ def take(store: Store, arrivals: Sequence[Arrival]) -> list[tuple[Arrived, list[
     answers_by_index: dict[int, tuple[Arrived, list[Cut]]] = {}
     with store.writing():
         # The index may have been rebuilt since the file was read last.
-        signed = writing.signatures_of(part, range(len(arrivals)), store.settings)
+        signed = writing.signatures_of(part, store.settings)
         part = replace(part, signed=signed)
         known = store.known(part.keys)
         digests_of_keys = zip(part.keys, part.digests, strict=True)
