@@ -198,8 +198,7 @@ def document_batches(
                 documents.order_values = _categories(in_types, options.order_field)
                 records, bad = records_of(part)
                 for index, record in enumerate(records):
-                    documents.note_texts(record)
-                    documents.take(index, record, is_invalid_utf8=index in bad)
+                    documents.take(index, record, index in bad)
             yield documents.batch(size, rows)
 
 

@@ -77,7 +77,7 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
             elif not options.only_rows:
                 record = dict(zip(schema.columns, row, strict=True))
                 is_invalid_utf8 = lines.is_invalid_utf8 and not records.is_utf8(lines.record)
-                documents.take(index, record, is_invalid_utf8=is_invalid_utf8)
+                documents.take(index, record, is_invalid_utf8, has_texts=False)
         if numbers:
             size = (lines.bytes_taken - before) * (1 + options.whole) + OBJECT_BYTES * len(numbers)
             yield documents.batch(size, texts if options.whole else None)

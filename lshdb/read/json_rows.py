@@ -118,20 +118,15 @@ def _batch(data: bytes | None, number: int, source: inputs.Input, is_array: bool
     documents = Collector(options, Origin(source.name, numbers))
     largest = options.limits.largest_text
     for index, line in enumerate([] if options.only_rows else lines):
-        if not line or line.isspace():
-            continue
-        if len(line) > largest and (reason := options.too_long(line)):
-            documents.fail(index, reason)
+        if line.isspace():
             continue
         try:
-            record, is_invalid_utf8, has_large = _record_of(line, options)
+            if len(line) > largest and (reason := options.too_long(line)):
+                raise InputError(reason)
+            documents.take(index, *_record_of(line, options))
         except InputError as error:
             if not is_blank(line):
                 documents.fail(index, str(error))
-        else:
-            if has_large:
-                documents.note_texts(record)
-            documents.take(index, record, is_invalid_utf8=is_invalid_utf8)
     rows = None
     if options.whole:
         rows = [line.replace(b"\r", b" ") for line in lines] if is_array else lines

@@ -378,15 +378,20 @@ class Collector:
         self._failures: list[tuple[int, model.Failure]] = []
         self._replaced = self._unkeyed = 0
 
-    def take(self, index: int, record: Record, *, is_invalid_utf8: bool = False) -> None:
+    def take(
+        self, index: int, record: Record, is_invalid_utf8: bool = False, has_texts: bool = True
+    ) -> None:
         """Add the document of a row, or its failure.
 
         Args:
             index: of the row.
             record: the row.
             is_invalid_utf8: whether U+FFFD replaces what is not Unicode in it.
+            has_texts: whether there may be values for which metadata has texts.
         """
         options = self.options
+        if has_texts and options.metadata:
+            self.texts |= json_text.text_fields(record)
         if is_invalid_utf8 and options.strict:
             self.fail(index, "not UTF-8")
             return
@@ -417,11 +422,6 @@ class Collector:
             self._order_values.append(self.order_values[index])
         elif name := options.order_field:
             self._order_values.append(field_value(record, path_of(name, record)))
-
-    def note_texts(self, record: Record) -> None:
-        """Note the fields for whose values metadata has texts."""
-        if self.options.metadata:
-            self.texts |= json_text.text_fields(record)
 
     def fail(self, index: int, reason: str) -> None:
         """Add a row that gives no document."""

@@ -102,7 +102,6 @@ def documents_of_rows(
         numbers = range(part.start + 1, min(part.stop, count) + 1)
         documents = Collector(options, Origin(name, numbers, in_file=False), order_values[part])
         for index, record in enumerate(rows(part)):
-            documents.note_texts(record)
             documents.take(index, record)
         yield documents.batch()
 
