@@ -10,6 +10,7 @@ Path = tuple[str, ...]
 """The name of a field, after those of the objects that it is in."""
 LIST = "[]"
 """Behind the name of a list whose elements are meant."""
+_NAMES = frozenset((str,))
 LARGEST = 90_000_000
 """Maximum characters of metadata: with the largest content, a row fits SQLite's billion bytes."""
 
@@ -23,7 +24,8 @@ def to_json(fields: Mapping[str, object] | None) -> str | None:
     """
     if not fields:
         return None
-    if not isinstance(fields, Mapping) or not set(map(type, fields)) <= {str}:
+    is_mapping = type(fields) is dict or isinstance(fields, Mapping)
+    if not is_mapping or not _NAMES.issuperset(map(type, fields)):
         raise ContentError("metadata must be a mapping from strings to values")
     try:
         text = json_text.dumps(fields if type(fields) is dict else dict(fields))
