@@ -50,7 +50,7 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
         yield batch.Batch(origin=batch.Origin(source.name, (), schema=schema))
     reader = _reader(lines, schema)
     while lines.read():
-        before, numbers, texts, problem = lines.bytes_taken, list[int](), list[bytes](), None
+        size, numbers, texts, problem = 0, list[int](), list[bytes](), None
         origin = batch.Origin(source.name, numbers, schema=schema)
         documents = records.Collector(options, origin)
         while lines.waiting:
@@ -60,6 +60,7 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
             except InputError as error:
                 problem = error
                 break
+            size += len(lines.record)
             if row is None and not options.whole:
                 continue
             numbers.append(number)
@@ -79,7 +80,7 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
                 is_invalid_utf8 = lines.is_invalid_utf8 and not records.is_utf8(lines.record)
                 documents.take(index, record, is_invalid_utf8, has_texts=False)
         if numbers:
-            size = (lines.bytes_taken - before) * (1 + options.whole) + OBJECT_BYTES * len(numbers)
+            size = size * (1 + options.whole) + OBJECT_BYTES * len(numbers)
             yield documents.batch(size, texts if options.whole else None)
         if problem is not None:
             raise problem
@@ -184,7 +185,6 @@ class Lines:
         number: of the next line, from 1.
         waiting: the lines that were read but not taken, the last one first; None for one that is
             too long.
-        bytes_taken: of lines so far.
         record: the lines taken since it began, as they are in the file.
         is_invalid_utf8: whether there were bytes that are not UTF-8; they become U+FFFD.
         largest: bytes of a line, and of a record.
@@ -196,7 +196,6 @@ class Lines:
     def __post_init__(self) -> None:
         self.number = 1
         self.waiting: list[bytes | None] = []
-        self.bytes_taken = 0
         self.is_invalid_utf8 = False
         self.largest = self.source.options.limits.largest_row
         self._blocks = json_rows.line_blocks(_with_newlines(self.source.text), self.largest)
@@ -232,7 +231,6 @@ class Lines:
         self.record = bytearray(first)
         self.waiting += reversed(others)
         self.number -= len(others)
-        self.bytes_taken -= sum(map(len, others))
 
     def __iter__(self) -> Self:
         return self
@@ -245,7 +243,6 @@ class Lines:
             raise _TooLong(f"line {self._first}: a record {records.longer_than(self.largest)}")
         self.waiting.pop()
         self.number += 1
-        self.bytes_taken += len(line)
         self.record += line
         text = _text_of(line)
         self.is_invalid_utf8 |= REPLACEMENT in text
@@ -327,8 +324,6 @@ def cell(value: object) -> object:
         return without_surrogates(cast(str, value))
     if kind in _PLAIN:
         return value
-    if kind is bool:
-        return "true" if value else "false"
     return json_rows.json_of(value).decode().strip('"')  # times are in quotes, no others
 
 
