@@ -58,11 +58,13 @@ class Rules:
     """
 
     def __init__(
-        self, directory: str, options: WalkingOptions, note: Callable[[str], None], start: int
+        self,
+        directory: str,  # noqa: ARG002
+        options: WalkingOptions,
+        note: Callable[[str], None],
+        start: int,  # noqa: ARG002
     ) -> None:
         self._options, self._note = options, note
-        self._top, self._start = os.path.realpath(directory), len(os.path.join(directory, ""))
-        self._option_start = start
 
     def at(self, directory: str) -> Self:  # noqa: ARG002
         """The rules in a directory in this one, before it is listed.
@@ -113,12 +115,12 @@ class Walk:
         directory: str,
         rules: WalkingOptions,
         skipped_files: counts.SkippedFiles,
-        files_read: FilesRead | None = None,
+        files_read: FilesRead,
         root: str | None = None,
     ) -> None:
         self._rules, self._skipped, self._root = rules, skipped_files, root
         self._pattern_start = len(os.path.join(directory, ""))
-        self._files_read = FilesRead() if files_read is None else files_read
+        self._files_read = files_read
         self._begin(directory)
 
     def _begin(self, directory: str) -> None:

@@ -42,7 +42,8 @@ class Rules(walking.Rules):
         self, directory: str, options: WalkingOptions, note: Callable[[str], None], start: int
     ) -> None:
         super().__init__(directory, options, note, start)
-        self._git_start = self._start
+        self._top, self._option_start = os.path.realpath(directory), start
+        self._start = self._git_start = len(os.path.join(directory, ""))
         self._exclude, self._include = map(self._spec_of_option, ("exclude", "include"))
         repository = git.repository_of(directory) if options.ignore else None
         if options.tracked:
