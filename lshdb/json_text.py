@@ -103,7 +103,7 @@ def encode(value: object, *, numbers: bool = False) -> bytes:
     except TypeError:
         check_depth(value)
         data = orjson.dumps(_plain(value, numbers), default, _OPTIONS)
-    if b"null" in data and any(map(_is_infinite, _leaves(value, _EXACT))):
+    if b"null" in data and any(map(_is_infinite, _leaves(value))):
         data = orjson.dumps(_plain(value, numbers), default, _OPTIONS)
     if _may_be_deep(data):
         check_depth(value)
@@ -134,18 +134,13 @@ def _may_be_deep(data: bytes) -> bool:
     return len(data) > MAX_DEPTH and data.count(b"[") + data.count(b"{") > MAX_DEPTH
 
 
-def _leaves(value: object, left_out: frozenset[object]) -> list[Any]:
-    """The values in lists and objects, but for those of some types."""
+def _leaves(value: object) -> list[Any]:
+    """The values in lists and objects, but for texts, booleans and null."""
     if isinstance(value, dict):
         value = value.values()
     elif not isinstance(value, list | tuple):
-        return [] if type(value) in left_out else [value]
-    return [
-        leaf
-        for element in value
-        if type(element) not in left_out
-        for leaf in _leaves(element, left_out)
-    ]
+        return [] if type(value) in _PLAIN else [value]
+    return [leaf for element in value if type(element) not in _PLAIN for leaf in _leaves(element)]
 
 
 def _exact(text: str) -> object:
@@ -168,7 +163,7 @@ def text_fields(record: dict[str, Any]) -> dict[str, str]:
     {'a': 'many digits', 'b': 'bytes'}
     """
     kinds = {
-        name: "".join([*filter(None, map(_text_kind, _leaves(value, _PLAIN)))][:1])
+        name: "".join([*filter(None, map(_text_kind, _leaves(value)))][:1])
         for name, value in record.items()
         if type(value) not in _PLAIN
     }

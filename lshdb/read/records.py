@@ -448,9 +448,9 @@ class Collector:
         )
 
 
-def with_partition(record: Record, partition: Mapping[str, str | None]) -> Record:
-    """The record with the fields that its directories name; its own fields count first."""
-    return record | {name: partition[name] for name in partition if name not in record}
+def with_partition(record: Record, partition: Record) -> Record:
+    """The record, and behind its fields those that its directories name and it lacks."""
+    return record | partition | record
 
 
 def note_columns(note: str, columns: Mapping[str, str]) -> None:
