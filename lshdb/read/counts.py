@@ -88,29 +88,25 @@ class Failures:
     Attributes:
         on_failure: the caller's function, which gets each; without one, `warn` warns.
         count: how many there are.
+        kept: the first ones.
     """
 
     on_failure: Callable[[Failure], object] | None = None
     count: int = 0
-    _kept: list[Failure] = field(default_factory=list)
+    kept: list[Failure] = field(default_factory=list)
 
     def __call__(self, failure: Failure) -> None:
         """Count a failure, and pass it on."""
         self.count += 1
-        if len(self._kept) < MAX_KEPT:
-            self._kept.append(failure)
+        if len(self.kept) < MAX_KEPT:
+            self.kept.append(failure)
         if self.on_failure is not None:
             self.on_failure(failure)
-
-    @property
-    def kept(self) -> tuple[Failure, ...]:
-        """The first failures."""
-        return tuple(self._kept)
 
     def warn(self, where: str = "the report's `failures` name them") -> None:
         """Issue a FailureWarning if there is a failure, and no function of the caller got it."""
         if self.count and self.on_failure is None:
-            first = self._kept[0]
+            first = self.kept[0]
             items = "1 row or file" if self.count == 1 else f"{self.count:,} rows or files"
             errors.warn(
                 errors.FailureWarning(

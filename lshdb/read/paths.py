@@ -22,7 +22,6 @@ BUFFER = 1 << 20
 
 _SHEET = re.compile(r"(?is)(.*?\.(?:xls[xmb]?|ods))#(.+)")
 """The name of a file of sheets, and of a sheet in it."""
-_IN_ARCHIVE = re.compile(r"\.(?:zip|tgz|tar)", re.IGNORECASE)
 _UNUSUAL = re.compile("[^ -~]+")
 """Characters outside of printable ASCII, which may still be harmless."""
 _BIN = r"(?:\$recycle\.bin|recycle[rd]|[#@.]recycle|\.trash(?:es|-[^/\\]*)?)"
@@ -91,8 +90,6 @@ def is_archive(path: str) -> bool:
 
 def archive_of(path: str) -> str | None:
     """The archive that a path is, or leads into; None for other paths."""
-    if not _IN_ARCHIVE.search(path):
-        return None
     while path and not os.path.lexists(path):
         path = os.path.dirname(path)
     return path if is_archive(path) and os.path.isfile(path) else None

@@ -151,7 +151,7 @@ def _summed(
             options.write.on_batch(report)
         job.progress(total.documents + total.failed, count, "documents")
     failures.warn()
-    return replace(total, failures=failures.kept)
+    return replace(total, failures=tuple(failures.kept))
 
 
 def add_many(

@@ -95,13 +95,14 @@ class Writer:
             indices = range(len(part.keys))
         part_outcomes, repeated = outcomes(part, known, self.of_run or ())
         metadata = part.batch.all_metadata()
-        same_contents = [
-            (document, metadata[index_of_key[key]])
-            for key, document in known.items()
-            if document.digest == part.digests[index_of_key[key]]
-        ]
         store.set_metadata(
-            [(document.doc_id, new) for document, new in same_contents if document.metadata != new]
+            [
+                (document.doc_id, metadata[index])
+                for key, index in index_of_key.items()
+                if (document := known.get(key))
+                and document.digest == part.digests[index]
+                and document.metadata != metadata[index]
+            ]
         )
         written = part.take(indices)
         doc_ids, signed = self._store(written, known)

@@ -220,7 +220,7 @@ def sync(store: Store, directories: Sequence[str], options: SyncOptions) -> Sync
         plan.left,
         changes,
         refused,
-        failures.kept,
+        tuple(failures.kept),
         session.counts.skipped["damaged"],
         session.counts.skipped["guessed"],
     )

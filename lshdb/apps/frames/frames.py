@@ -325,7 +325,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     run.warn_of_ids()
     mask = np.concatenate(masks)
     return Deduplicated(
-        settings.threshold, mask, failed.count, failed.kept, dropped, source, options
+        settings.threshold, mask, failed.count, tuple(failed.kept), dropped, source, options
     )
 
 

@@ -234,7 +234,7 @@ class DedupJob:
                 self.root = os.path.realpath(directory)
             session = self._session(settings, store)
             if self.are_texts:
-                self._proofs = proof.Proof(session.apart(ReadCounts()))
+                self._proofs = proof.Proof(session.apart())
                 # By reference, and None for the database of earlier runs, the documents by key.
                 self._known: dict[str | None, dict[str, proof.Compared]] = {
                     None: {} if store is None else _documents(store, self.root)
