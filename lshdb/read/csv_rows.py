@@ -92,7 +92,7 @@ def _row(
     """The fields of the next record, why it cannot be read, or None for a blank one."""
     lines.begin_record()
     first = lines.waiting[-1]
-    if first is None or len(first) > lines.largest:
+    if not first or len(first) > lines.largest:
         lines.skip()
         return records.longer_than(lines.largest)
     try:
@@ -129,7 +129,7 @@ def _heading(lines: "Lines") -> batch.TableSchema:
     chosen_delimiter, before = options.delimiter, b""
     while lines.read():
         lines.begin_record()
-        first = lines.waiting[-1] or b""
+        first = lines.waiting[-1]
         named = _NAMED.fullmatch(first) if lines.format == "csv" else None
         if named is not None or (first and json_rows.is_blank(first)):
             chosen_delimiter = chosen_delimiter or (named and named[1].decode("latin-1"))
@@ -183,7 +183,7 @@ class Lines:
         source: the file.
         format: `csv` or `tsv`.
         number: of the next line, from 1.
-        waiting: the lines that were read but not taken, the last one first; None for one that is
+        waiting: the lines that were read but not taken, the last one first; empty for one that is
             too long.
         record: the lines taken since it began, as they are in the file.
         is_invalid_utf8: whether there were bytes that are not UTF-8; they become U+FFFD.
@@ -195,7 +195,7 @@ class Lines:
 
     def __post_init__(self) -> None:
         self.number = 1
-        self.waiting: list[bytes | None] = []
+        self.waiting: list[bytes] = []
         self.is_invalid_utf8 = False
         self.largest = self.source.options.limits.largest_row
         self._blocks = json_rows.line_blocks(_with_newlines(self.source.text), self.largest)
@@ -221,8 +221,8 @@ class Lines:
 
     def read(self) -> bool:
         """Read until lines wait; False at the end."""
-        if not self.waiting and (block := next(self._blocks, b"")) != b"":
-            self.waiting += [None] if block is None else reversed(json_rows.lines_in(block))
+        if not self.waiting and (block := next(self._blocks, None)) is not None:
+            self.waiting += reversed(json_rows.lines_in(block))
         return bool(self.waiting)
 
     def give_back(self) -> None:
@@ -239,7 +239,7 @@ class Lines:
         if not self.read():
             raise StopIteration
         line = self.waiting[-1]
-        if line is None or len(self.record) + len(line) > self.largest:
+        if not line or len(self.record) + len(line) > self.largest:
             raise _TooLong(f"line {self._first}: a record {records.longer_than(self.largest)}")
         self.waiting.pop()
         self.number += 1

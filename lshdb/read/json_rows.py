@@ -57,8 +57,8 @@ def read(source: inputs.Input, format: str) -> Iterator[Batch]:
         del batch, block  # before another is read: a line may have a hundred megabytes
 
 
-def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]:
-    """Cut lines, given in chunks, into blocks of whole lines; None for one that is too long."""
+def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes]:
+    """Cut lines, given in chunks, into blocks of whole lines; empty for one that is too long."""
     # The beginning of a line: pieces of a long one would leave as much unusable.
     block, skipping = bytearray(), False
     for chunk in chunks:
@@ -71,7 +71,7 @@ def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]
                 block, skipping = bytearray(), not end
             elif (is_long or not end) and len(block) > largest + bool(end):
                 block, skipping = bytearray(), not end
-                yield None
+                yield b""
             elif end:
                 yield cast(bytes, block)
                 block = bytearray()
@@ -79,15 +79,15 @@ def line_blocks(chunks: Iterable[bytes], largest: int) -> Iterator[bytes | None]
         yield cast(bytes, block)
 
 
-def _checked(blocks: Iterator[bytes | None], options: RecordOptions) -> Iterator[bytes | None]:
+def _checked(blocks: Iterator[bytes], options: RecordOptions) -> Iterator[bytes]:
     """The blocks; InputError if rows begin them, and none of these has the fields of documents."""
-    held = deque[bytes | None]()
+    held = deque[bytes]()
 
     def records() -> Iterator[Record]:
         size = 0
         for block in blocks:
             held.append(block)
-            for line in lines_in(block or b""):
+            for line in lines_in(block):
                 if size > LONG:
                     return
                 size += len(line)
@@ -106,19 +106,18 @@ def lines_in(block: bytes) -> list[bytes]:
     return [block] if is_single else io.BytesIO(block).readlines()
 
 
-def _batch(data: bytes | None, number: int, source: inputs.Input, is_array: bool) -> Batch:
+def _batch(data: bytes, number: int, source: inputs.Input, is_array: bool) -> Batch:
     """The documents of a block of lines, the first of which has this number."""
     options = source.options
-    if data is None:
-        documents = Collector(options, Origin(source.name, [number]))
-        documents.fail(0, longer_than(options.limits.largest_document))
-        return documents.batch()
     size, lines = len(data), lines_in(data)
     numbers = range(number, number + len(lines))
     documents = Collector(options, Origin(source.name, numbers))
     largest = options.limits.largest_text
     for index, line in enumerate([] if options.only_rows else lines):
         if line.isspace():
+            continue
+        if not line:
+            documents.fail(index, longer_than(options.limits.largest_document))
             continue
         try:
             if len(line) > largest and (reason := options.too_long(line)):

@@ -400,7 +400,7 @@ class _Spooled:
         self._spool.seek(0)
         chunks = iter(partial(self._spool.read, _BLOCK), b"")
         for block in json_rows.line_blocks(chunks, sys.maxsize):
-            lines = json_rows.lines_in(block or b"")
+            lines = json_rows.lines_in(block)
             numbers = range(len(lines))
             table.write(Origin("lines", numbers, lines), numbers)
         table.finish()

@@ -79,7 +79,7 @@ class TabQuotes:
     def _further(self) -> Iterator[str]:
         """Take further lines of the record, as many as it may have bytes."""
         lines = self._lines
-        while lines.read() and (line := lines.waiting[-1]) is not None:
+        while lines.read() and (line := lines.waiting[-1]):
             if len(lines.record) + len(line) > lines.largest:
                 break
             yield next(lines)
