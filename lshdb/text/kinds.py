@@ -85,4 +85,4 @@ def kind_of(shingling: Shingling) -> ShingleKind | None:
 
 def weights_of(shingling: Shingling) -> CharacterWeights | None:
     """How characters are weighed, as an app offers it; None where each counts as one."""
-    return offers.offered(offers.WEIGHTS, "cjk") if "cjk" in shingling.options else None
+    return offers.offered(offers.WEIGHTS, "cjk") if shingling.is_weighed else None

@@ -91,6 +91,11 @@ class Shingling:
         """Whether another program makes the signatures, so that nothing is shingled here."""
         return self.kind == "foreign"
 
+    @property
+    def is_weighed(self) -> bool:
+        """Whether characters count as several, by their script."""
+        return "cjk" in self.options
+
     def without(self, texts: Iterable[str]) -> Self:
         """The same with more base texts."""
         return dataclasses.replace(self, base=(*self.base, *(("", text) for text in texts)))
