@@ -387,7 +387,7 @@ def test_trash_moves_unchanged_files_aside_and_back(command: Command) -> None:
     done = command("trash", "--yes", "--json")
     assert done.records == planned
     size = sum(len(before[f"notes/{name}"]) for name in ("a.txt", "sub/b.txt"))
-    assert f"moved 3 files, left 4\ndeleting lsh.db-trash frees {size} bytes;" in done.err
+    assert f"moved 3 files, left 4\ndeleting lsh.db-trash/1 frees {size} bytes;" in done.err
     assert (
         "left 3 documents: no file of its own: gone, or a row or message in a file: a" in done.err
     )

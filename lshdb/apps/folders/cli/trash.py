@@ -134,4 +134,7 @@ def _report(
             messages.message(f"{'would free' if options.dry_run else 'freed'} {total}")
         else:
             frees = "would then free" if options.dry_run else "frees"
-            messages.message(f"deleting {directory} {frees} {total}; --restore moves them back")
+            run = (moved[0].aside or "").partition("/")[0]
+            messages.message(
+                f"deleting {directory}/{run} {frees} {total}; --restore moves them back"
+            )
