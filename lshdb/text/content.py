@@ -53,6 +53,8 @@ def normalized(
     if of_sets == "bag" and isinstance(content, Mapping):
         content = copies(content, largest)
     elements = _ordered(content)
+    if of_sets == "bag" and len(elements) < len(content):
+        raise ContentError("an array repeats an element: a bag is an object with counts")
     # In JSON a character has at most 4 bytes, or 6 as an escape.
     characters = sum(len(element) for element in elements if isinstance(element, str))
     if 6 * characters + 32 * len(elements) > largest:
@@ -120,7 +122,9 @@ def copies(bag: Mapping[object, object], largest: int = LARGEST) -> list[Element
     counts: dict[str, int] = {}
     for element, count in bag.items():
         name = json_text.without_surrogates(str(element))
-        if not isinstance(count, int | float) or not 0 <= count <= MAX_COPIES or count % 1:
+        if isinstance(count, bool) or not (
+            isinstance(count, int | float) and 0 <= count <= MAX_COPIES and count % 1 == 0
+        ):
             raise ContentError(
                 f"element {name!r:.100} of a bag has the count {count!r:.100}: counts are whole "
                 f"numbers from 0 to {MAX_COPIES:,}"

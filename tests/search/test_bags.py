@@ -33,8 +33,11 @@ def test_bags_are_compared_by_their_counts(command: Command) -> None:
         assert {(p.a, p.b): p.similarity for p in db.pairs()} == expected
         db.add("again", bags["b4"])
         assert any(m.key == "again" and m.identical for m in db.query(key="b4"))
-        for count in (-1, 1.5, 1001, "2", None):
+        for count in (-1, 1.5, 1001, "2", None, True):
             with pytest.raises(lshdb.ContentError, match="counts are whole numbers"):
                 db.add("bad", {"film": count})
+        db.add("copies", ["film×1", "film×2"])
+        with pytest.raises(lshdb.ContentError, match="a bag is an object with counts"):
+            db.add("bad", ["film", "film"])
         with pytest.raises(lshdb.ContentError, match="too many copies"):
             db.add("bad", {"x" * 100_000 + str(n): 1000 for n in range(10)})
