@@ -9,6 +9,7 @@ document again, and its text has the digest of the document.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -99,7 +100,12 @@ class LeftFile:
 def path_of(document: Compared) -> str | None:
     """The path of the file that a document is the whole of; None if there is none."""
     path = path_of_key(document.key, document.root)
-    return path if os.path.isfile(path) else None
+    try:
+        return path if stat.S_ISREG(os.stat(path).st_mode) else None
+    except PermissionError:  # it may be there: reading it says why it cannot be
+        return path
+    except (OSError, ValueError):
+        return None
 
 
 def stays_not(document: Compared, error: UnprovedError) -> str:
@@ -184,6 +190,8 @@ class Proof:
             UnprovedError: it is gone, or has changed since the document was compared.
         """
         file = self._session.resolved(path)
+        if isinstance(file.fault, PermissionError):
+            raise UnprovedError(reason(file.fault))
         if not os.path.isfile(file.place):
             raise UnprovedError("no file of it is there")
         try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import Command, database_of, files_to_drop, left_files
+from helpers import Command, database_of, files_to_drop, left_files, unprivileged
 
 import lshdb
 from lshdb.apps.folders import trash
@@ -55,6 +55,19 @@ def test_a_file_without_a_copy_goes_only_with_yes(command: Command) -> None:
     assert command.done("decisions", "--drop", "--files", "--yes").lines == names
     assert trashed(command, "--yes") == dict.fromkeys(names)
     assert not command.path("both/a.txt").exists()
+
+
+def test_a_file_in_a_folder_that_may_not_be_searched_is_not_said_to_be_gone(
+    command: Command,
+) -> None:
+    files_to_drop(command, {"kept.txt": TEXT, "closed/copy.txt": TEXT}, "closed/copy.txt")
+    command.path("closed").chmod(0)
+    try:
+        with unprivileged():
+            done = command("trash", "--json")
+    finally:
+        command.path("closed").chmod(0o700)
+    assert (done.status, left_files(done)) == (1, {"closed/copy.txt": "permission denied"})
 
 
 def test_a_kept_file_that_became_a_link_is_no_copy(command: Command) -> None:
