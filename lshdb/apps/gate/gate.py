@@ -115,8 +115,8 @@ class Findings:
 
     Attributes:
         found: without what the baseline has.
-        files: how many files were searched.
-        checked: how many of these, and of others, were checked.
+        files: how many files were searched or checked.
+        checked: how many of these were checked.
         accepted: how many findings the baseline has.
         tokens: how many tokens of the checked files count.
         copied: how many of these are in findings, accepted ones included.
@@ -451,6 +451,7 @@ class _Search:
         count = partial(_counted, self.shingling)
         checked = [*sorted(self.known), *self.others]
         result.checked += len(checked)
+        result.files += len(self.others)
         for key, counts in in_processes(count, ((key, self._content(key)) for key in checked)):
             result.tokens += counts.units
             result.left_out.update(counts.left_out)
