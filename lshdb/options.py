@@ -456,7 +456,7 @@ class LongTableOptions(Options):
 
     def __post_init__(self) -> None:
         if (self.set_key is None) != (self.set_item is None):
-            raise UsageError("set_key and set_item are given together")
+            raise UsageError("--set-key (set_key=) and --set-item (set_item=) go together")
 
 
 class QueriesOptions(Options):

@@ -19,6 +19,7 @@ def test_an_empty_file_of_any_kind_is_an_empty_document(command: Command) -> Non
     done = command.done("sync", "d", "--json")
     counts = json.loads(done.out)
     assert (counts["added"], counts["failed"], counts["empty"]) == (11, 0, 10)
+    assert "empty: 10 without a shingle, similar to nothing\n" in done.err
     done = command.done("sync", "d", "--json")
     counts = json.loads(done.out)
     assert (counts["unchanged"], counts["failed"]) == (11, 0)

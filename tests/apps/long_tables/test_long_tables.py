@@ -83,4 +83,4 @@ def test_what_makes_no_sense_is_one_line(command: Command) -> None:
     command.done("init", "-d", "sets.db", "--for", "baskets")
     both += ["-d", "sets.db"]
     assert "auto_key is for rows that are documents" in command.fails(*both, "--auto-key", status=2)
-    assert "given together" in command.fails(*both[:4], *both[6:], status=2)
+    assert "go together" in command.fails(*both[:4], *both[6:], status=2)

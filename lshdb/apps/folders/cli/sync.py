@@ -90,7 +90,7 @@ def _report_sync(
         f"moved {report.moved:,}, removed {report.removed:,}, unchanged {report.unchanged:,}, "
         f"failed {report.failed:,}"
     )
-    documents.report_reading(skipped_files, report.replaced)
+    documents.report_reading(skipped_files, report.replaced, report.empty)
     if report.left:
         messages.message(
             f"kept {report.left:,} whose keys are in the directories but were not read from files"
