@@ -99,3 +99,8 @@ def command(tmp_path: Path) -> Command:
 def path(tmp_path: Path) -> Path:
     """The path for a new database, in an empty directory."""
     return tmp_path / "lsh.db"
+
+
+def pytest_collection_finish() -> None:
+    """Search no test and no module for garbage: they stay until the end."""
+    gc.freeze()
