@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from inspect import Signature, cleandoc, signature
+from inspect import cleandoc, signature
 from typing import Any
 
 from lshdb.groups import check_value, unexpected, unfold
@@ -22,36 +22,31 @@ def takes(group: Any = None) -> Any:
 
     def with_arguments(function: Callable[..., Any]) -> Any:
         written = signature(function)
-        parameters_before = [*written.parameters.values()][: -1 if group else None]
-        leading_part, count = Signature(parameters_before), len(parameters_before)
-        caller = function.__name__
+        before = dict([*written.parameters.items()][: -1 if group else None])
+        caller, count, last = function.__name__, len(before), [*written.parameters][-1]
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
             leading, option_args = (args[:count], args[count:]) if group else (args, ())
-            named = {
-                name: keywords.pop(name) for name in leading_part.parameters if name in keywords
-            }
+            named = {name: keywords.pop(name) for name in before if name in keywords}
             if keywords and group is None:
-                raise unexpected(caller, next(iter(keywords)), leading_part.parameters)
-            try:
-                bound = leading_part.bind(*leading, **named)
-            except TypeError as error:
-                raise TypeError(f"{caller}(): {error}") from None
-            for name, value in bound.arguments.items():
-                check_value(name, value, leading_part.parameters[name].annotation)
+                raise unexpected(caller, next(iter(keywords)), before)
+            for name, value in [*zip(before, leading, strict=False), *named.items()]:
+                check_value(name, value, before[name].annotation)
             if group is None:
-                return function(*bound.args, **bound.kwargs)
+                return function(*leading, **named)
             if len(option_args) == 1 and type(option_args[0]) is group and not keywords:
-                return function(*bound.args, *option_args)
-            return function(*bound.args, group.of_call(caller, option_args, keywords))
+                options = option_args[0]
+            else:
+                options = group.of_call(caller, option_args, keywords)
+            return function(*leading, **named, **{last: options})
 
         if group:
             lines = [
                 f"    {option.name}: {option.option.help}" for option in group.declared.values()
             ]
             call.__signature__ = written.replace(  # type: ignore[attr-defined]
-                parameters=[*parameters_before, *unfold(group).parameters.values()]
+                parameters=[*before.values(), *unfold(group).parameters.values()]
             )
             call.__doc__ = "\n".join([cleandoc(function.__doc__ or ""), "", "Options:", *lines])
         return call

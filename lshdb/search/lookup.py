@@ -56,14 +56,19 @@ def bucket_members(
     Raises:
         TooManyAtOnce: there are more rows.
     """
-    buckets, inverse = np.unique(banding.bucket_codes(keys).ravel(), return_inverse=True)
+    buckets, several = banding.bucket_codes(keys).ravel(), len(keys) > 1
+    if several:  # those of one signature are in order, and differ
+        buckets, inverse = np.unique(buckets, return_inverse=True)
     read = None if max_rows is None else max_rows + 1
     bucket, doc_ids = store.documents_of_buckets(buckets, first, read)
     begins = bucket.searchsorted(np.arange(len(buckets) + 1))
-    sizes = arrays.sizes_of(begins)[inverse]
+    sizes = arrays.sizes_of(begins)
+    if several:
+        sizes = sizes[inverse]
     if max_rows is not None and (len(bucket) > max_rows or sizes.sum() > max_rows):
         raise TooManyAtOnce
-    doc_ids = doc_ids[arrays.expand_ranges(begins[inverse], sizes)]
+    if several:
+        doc_ids = doc_ids[arrays.expand_ranges(begins[inverse], sizes)]
     return BucketMembers(sizes.reshape(keys.shape), doc_ids)
 
 

@@ -12,7 +12,6 @@ of these are compared. Documents in smaller buckets are never left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -206,14 +205,9 @@ def search(
 ) -> list[Match]:
     """The matches of a document, of one that was just read, or of a signature [k], best first."""
     condition = query.similar.condition
-    reader: StoreReader
-    keep: DocumentFilter | None
-    with ExitStack() as stack:
-        if condition.where is None:
-            stack.enter_context(store.reading())
-            reader, keep = store, None
-        else:
-            reader, keep = stack.enter_context(store.snapshot(condition))
+    reads = store.reading() if condition.where is None else store.snapshot(condition)
+    with reads as snapshot:
+        reader, keep = snapshot or (store, None)
         ((matches, cuts),) = answers(reader, query, _query_batch(reader, wanted), keep)
     for cut in cuts:
         errors.warn_of_limit(cut)

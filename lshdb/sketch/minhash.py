@@ -17,6 +17,7 @@ J + (1 - J) 2^-w, and `estimate` takes the accidents out (b-bit minwise hashing:
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -89,14 +90,16 @@ class FastSketch:
         hashes, counts = shingles.hashes, arrays.sizes_of(shingles.offsets)
         table = np.full((len(counts), self.lanes), NOTHING)
         flat = table.ravel()
-        row = np.repeat(np.arange(len(counts)) * self.lanes, counts)
+        several = len(counts) > 1  # not a query, of which adding zeros would take a 50th
+        row = np.repeat(np.arange(len(counts)) * self.lanes, counts) if several else counts
         for part in arrays.chunks(len(hashes), BLOCK_HASHES):
             h = hashes[part] ^ self._first_constant
             h *= self._wide[0]
             h ^= h >> _32
             h *= self._wide[1]
             index = self._lane(h >> _32)
-            index += row[part]
+            if several:
+                index += row[part]
             np.minimum.at(flat, index, h)
         return table
 
@@ -209,6 +212,7 @@ def of_pieces(sketch: Sketch, pieces: Callable[[], Iterable[Hashes]]) -> tuple[a
     return sketch.lanes_of(table)[0], total
 
 
+@lru_cache(maxsize=8)
 def make_sketch(name: SketchName, lanes: int, seed: int) -> Sketch:
     """The sketch of that name, with its seeded constants; UsageError if its app is missing."""
     kind = FastSketch if name == "fast" else offers.offered(offers.SKETCHES, name)

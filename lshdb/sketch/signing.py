@@ -132,7 +132,7 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
     """
     sketch = minhash.make_sketch(settings.sketch, settings.permutations, settings.seed)
     shingling, seed = settings.shingling, settings.seed
-    kind = kind_of(shingling)
+    kind, parts = kind_of(shingling), parts_of(settings)
     # What is assigned to narrow lanes is cut to its low half.
     signatures = np.empty((len(contents), settings.permutations), dtype=settings.lane_type)
     counts = np.empty(len(contents), dtype=np.int64)
@@ -149,14 +149,15 @@ def sign(contents: Sequence[Content], settings: Settings) -> Signed:
             hashed = shingles.shingle_group(group_contents, shingling, seed, cut)
             signatures[group] = sketch.signatures(hashed)
             counts[group] = arrays.sizes_of(hashed.offsets)
-        rows.append(_part_rows(settings, group_contents, group, cut))
+        if parts:
+            rows.append(_part_rows(settings, group_contents, group, cut))
     keys = bucket_keys(signatures, settings.construction, settings.seed)
     return Signed(
         signatures,
         counts,
         keys,
         settings.construction,
-        _joined_rows(parts_of(settings), rows),
+        _joined_rows(parts, rows),
         base_of(shingling),
     )
 
@@ -177,5 +178,6 @@ def digested(settings: Settings, item: tuple[Sequence[Content], bool]) -> Digest
 
 def base_of(shingling: Shingling) -> bytes:
     """The digest of the base texts, empty without any: the texts may be long."""
-    texts = [text for _, text in shingling.base]
-    return digest("\0".join(texts).encode()) if texts else b""
+    if not shingling.base:
+        return b""
+    return digest("\0".join(text for _, text in shingling.base).encode())

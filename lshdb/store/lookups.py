@@ -300,8 +300,11 @@ class StoreReader:
         rows_read = 0
         for part in chunks(len(doc_ids), self.limits.documents_read):
             json_ids = dumps(doc_ids[part].tolist())
-            size = at_once or self.limits.documents_read
-            for rows in self._connection.parts(statement, json_ids, size=size):
+            for rows in (
+                self._connection.parts(statement, json_ids, size=at_once)
+                if at_once
+                else [self.rows(statement, json_ids)]
+            ):
                 rows_read += len(rows)
                 yield from rows
         if rows_read != len(doc_ids):

@@ -6,10 +6,9 @@ number of them.
 
 from lshdb.offers import TABLES as _PARTS
 
-SELECT_SETTINGS = f"""
+SELECT_SETTINGS = """
     SELECT threshold, recall, shingle, permutations, construction, sketch, seed, content, passages,
-        lane_bits, (SELECT json_group_array(lower(name)) FROM main.sqlite_schema
-            WHERE name COLLATE NOCASE IN {(*_PARTS,)}),
+        lane_bits, (SELECT json_group_array(lower(name)) FROM main.sqlite_schema),
         (SELECT json_group_array(name || hex(digest)) FROM main.base_texts), tokenizer IS NOT NULL,
         indexed_to, indexed_bucket, root
     FROM settings"""

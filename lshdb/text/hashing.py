@@ -203,6 +203,7 @@ class SpanHash:
         return h[selection(starts, counts, total)]
 
 
+@functools.lru_cache(maxsize=64)
 def span_hash(seed: int, label: str) -> SpanHash:
     """The span hash for a seed and a purpose (one label, one independent hash function)."""
     start, length, first, second = constants(seed, f"span {label}", 4)

@@ -420,7 +420,10 @@ def _word_windows(words: Hashes, lengths: Offsets, size: int, seed: int) -> Shin
     """Shingles of `size` words each, from the hashes of the words of all documents."""
     counts = _counts(lengths, size)
     starts = offsets_of(lengths)[:-1]
-    hashes = word_sums(words, size, seed)[selection(starts, counts, len(words))]
+    hashes = word_sums(words, size, seed)
+    # Of one text, as of a query, all before the last ones: no mask is needed.
+    one = len(counts) == 1
+    hashes = hashes[: counts[0]] if one else hashes[selection(starts, counts, len(words))]
     offsets = offsets_of(counts)
     (short,) = ((lengths > 0) & (lengths < size)).nonzero()
     if len(short):

@@ -99,8 +99,8 @@ def test_a_wrong_argument_names_the_function_and_what_was_meant(tmp_path: Path) 
             (lambda: db.query("a", qqq=5), r"query\(\) got an unexpected .* argument 'qqq'$"),
             (lambda: db.query("a", content="b"), r"query\(\) got two values of .* 'content'"),
             (lambda: db.query("a", "b"), r"query\(\) takes arguments by their names only after"),
-            (lambda: db.add_files(), r"add_files\(\): missing a required argument: 'paths'"),
-            (lambda: db.get(), r"get\(\): missing a required argument: 'key'"),
+            (lambda: db.add_files(), r"add_files\(\) missing .* argument: 'paths'"),
+            (lambda: db.get(), r"get\(\) missing .* argument: 'key'"),
             (lambda: db.get(kye="a"), r"get\(\) got an .* 'kye'; did you mean 'key'\?"),
         ]
         for call, says in calls:
