@@ -1,5 +1,6 @@
 """What reading counts and names: bytes, skipped files, and failures, which all go to one place."""
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -126,6 +127,7 @@ class ReadCounts:
         bytes_read: of all input.
         replaced: documents with bytes or code units that are not Unicode, replaced by U+FFFD.
         digests: those of the bytes of files, by the keys of their documents; None if not wanted.
+        statuses: those of files of rows before they were read, by path; None if not wanted.
     """
 
     failures: Failures = field(default_factory=Failures)
@@ -133,3 +135,4 @@ class ReadCounts:
     bytes_read: int = 0
     replaced: int = 0
     digests: dict[str, bytes | None] | None = None
+    statuses: dict[str, os.stat_result] | None = None

@@ -240,6 +240,8 @@ class Session:
         if (start := peek(PROBE)).startswith(_POINTER):
             raise inputs.Skipped("pointers", "a pointer of Git LFS, not its file: git lfs pull")
         format = self.options.format_of(file.path, file.sheet)
+        if format != "text" and file.status and self.counts.statuses is not None:
+            self.counts.statuses[file.place] = file.status
         if format not in ("text", "xlsx"):
             return formats.format_named(format).read(source, format)
         if self.documents and (file.is_regular or format == "xlsx"):

@@ -11,7 +11,11 @@ from lshdb.apps.dedup.deciding import DecidedBatch
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import DedupOptions, RowsOptions
 from lshdb.apps.dedup.run import Run, reads_twice
+from lshdb.errors import InputError
 from lshdb.read.batch import Batch
+from lshdb.read.files import identity_of, resolved
+from lshdb.read.paths import printable_path
+from lshdb.read.proof import CHANGED
 from lshdb.read.session import Session, session_of
 from lshdb.results import Result
 from lshdb.sketch.settings import Settings
@@ -40,7 +44,7 @@ class DecidedRow(Result):
 
 @dataclass(frozen=True)
 class FilesOfRows:
-    """Files, read again whenever they are needed.
+    """Files, read again whenever they are needed: those of rows only if they are as they were.
 
     Attributes:
         paths: files, directories and patterns.
@@ -52,14 +56,36 @@ class FilesOfRows:
 
     def batches(self) -> Iterator[Batch]:
         """The rows or texts of the files."""
+        self.session.counts.statuses = {}
         return self.session.batches(self.paths)
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
-        """The rows or texts once more, not counted again; rows with or without their documents."""
+        """The rows or texts once more, not counted again; rows with or without their documents.
+
+        Raises:
+            InputError: a file of rows has changed since; now, or when all are read.
+        """
+        self._check_unchanged()
         counts, again = self.session.counts, self.session.apart(only_rows=only_rows)
-        for batch in again.batches(self.paths):
-            counts.bytes_read = again.counts.bytes_read  # shown as progress
-            yield batch
+
+        def batches() -> Iterator[Batch]:
+            for batch in again.batches(self.paths):
+                counts.bytes_read = again.counts.bytes_read  # shown as progress
+                yield batch
+            self._check_unchanged()
+
+        return batches()
+
+    def _check_unchanged(self) -> None:
+        for path, before in (self.session.counts.statuses or {}).items():
+            now = resolved(path).status
+            if now is None or _version(now, path) != _version(before, path):
+                raise InputError(f"{printable_path(path)}: {CHANGED}: run dedup again")
+
+
+def _version(status: os.stat_result, path: str) -> object:
+    """What differs if a file is written, or another one takes its place."""
+    return identity_of(status, path), status.st_size, status.st_mtime_ns
 
 
 def session_of_rows(rows: RowsOptions, settings: Settings, **others: Any) -> Session:

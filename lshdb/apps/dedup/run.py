@@ -61,7 +61,11 @@ class RowSource(Protocol):
         """All rows or texts."""
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
-        """All rows or texts once more, not counted again; rows with or without their documents."""
+        """All rows or texts once more, not counted again; rows with or without their documents.
+
+        Raises:
+            InputError: they have changed; now, or when all are read.
+        """
 
 
 @dataclass(eq=False)
@@ -320,19 +324,20 @@ class Run:
         on_all = None if is_by_row else Codes(self.settings.shingling)
         reports = [self._take_in(spool, on_all)]
         if on_all is None:
-            private = self._private()
-            reports += self._decided_one_by_one(spool, private)
-            if self.stored is not None and not self.staged:
-                merge_whole(self.stored, private.store)
+            reports += self._decided_one_by_one(spool, self._private())
         else:
             dropped = 0
             for decisions in on_all.decisions(spool, self._opened, self.options.rows):
                 spool.drop(decisions)
                 dropped += len(decisions)
                 self._progress(dropped, None, "documents dropped")
+        again = self.source.again()
+        if self.stored is not None and not self.staged:
+            assert self._stage is not None
+            merge_whole(self.stored, self._stage)
         for report in reports:
             self._on_batch(report)
-        yield from self._reread(spool)
+        yield from self._reread(spool, again)
 
     def _take_in(self, spool: Spool, on_all: Codes | None) -> model.AddReport:
         """Write all documents to the temporary file, in the order in which they are decided on.
@@ -450,17 +455,16 @@ class Run:
                 yield report
                 self._progress(count, None, "documents decided")
 
-    def _reread(self, spool: Spool) -> Iterator[deciding.DecidedBatch]:
+    def _reread(self, spool: Spool, again: Iterator[Batch]) -> Iterator[deciding.DecidedBatch]:
         """The decisions, with the rows of the input, which is read once more."""
-        seen, only_rows = 0, self.staged or not self._is_stored
-        changed = InputError("the input has changed while it was read")
-        for batch in self.source.again(only_rows=only_rows):
+        seen, changed = 0, InputError("the input has changed while it was read")
+        for batch in again:
             self._progress(seen, spool.count, "rows written")
             decisions = spool.decisions(seen, seen + batch.count)
             keys = [key for _, key, _ in decisions]
             indices = [index for index, *_ in decisions]
             seen += batch.count
-            if not only_rows and keys != [*batch.keys]:
+            if batch.origin is None and keys != [*batch.keys]:
                 raise changed
             dropped = [reason for *_, reason in decisions]
             yield deciding.DecidedBatch(batch.origin, keys, indices, dropped)

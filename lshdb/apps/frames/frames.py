@@ -25,7 +25,7 @@ import numpy as np
 
 from lshdb import groups
 from lshdb.apps.dedup import data_frames, input_tables, output_directory, rules, run_outputs
-from lshdb.apps.dedup.file_rows import session_of_rows
+from lshdb.apps.dedup.file_rows import FilesOfRows, session_of_rows
 from lshdb.apps.dedup.model import Dropped
 from lshdb.apps.dedup.references import Reference
 from lshdb.apps.dedup.rows import ANNOTATED, rows_of
@@ -64,25 +64,19 @@ class _Files:
 
     Attributes:
         tables: of the input.
-        session: reads the tables.
-        times: when each file was last changed, before it was read.
+        rows: of the tables.
     """
 
     tables: input_tables.Tables
-    session: Session
-    times: Sequence[int]
+    rows: FilesOfRows
 
     def batches(self) -> Iterator[Batch]:
         """All rows, with their documents."""
-        return self.again(only_rows=False)
+        return _whole(self.rows.batches())
 
     def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
-        """All rows; InputError for a file that cannot be read, or not to its end."""
-        for batch in self.session.apart(only_rows=only_rows).batches([*self.tables.names]):
-            if batch.origin is None:
-                for _, failure in batch.failures:
-                    raise InputError(f"{failure.where}: {failure.reason}")
-            yield batch
+        """All rows once more."""
+        return _whole(self.rows.again(only_rows=only_rows))
 
     def selected(self, mask: arrays.Mask) -> Iterator[tuple[Origin, list[int]]]:
         """The rows that a mask selects, of each batch; InputError if a file has changed."""
@@ -91,8 +85,6 @@ class _Files:
             if batch.origin is not None:
                 yield batch.origin, np.flatnonzero(mask[first : first + batch.count]).tolist()
                 first += batch.count
-        if _times(self.tables.names) != self.times:
-            raise InputError("the input has changed since dedup read it")
 
     def each(self, mask: arrays.Mask) -> Iterator[dict[str, Any]]:
         """The rows that a mask selects as dicts, one by one."""
@@ -166,7 +158,7 @@ class Deduplicated(Result, Generic[AnyRows]):
             raise UsageError("drop_all keeps none of similar rows: there is none to name")
         columns: dict[str, list[Any]] = {name: [None] * len(self.mask) for name in ANNOTATED}
         first, dropped, clusters = 0, iter(self.dropped), run_outputs.Clusters()
-        for batch in self._source.batches():
+        for batch in self._source.again(only_rows=False):
             assert batch.origin is not None
             rows = np.add(batch.indices, first).tolist()
             reasons = [None if self.mask[row] else next(dropped) for row in rows]
@@ -218,7 +210,7 @@ class Deduplicated(Result, Generic[AnyRows]):
         for target in filter(os.path.exists, outputs.targets):
             if any(os.path.samefile(target, name) for name in files.tables.names):
                 raise UsageError(f"{target} is one of the files that are read: save to another one")
-        with outputs, run_outputs.KeptRows(outputs, files.session) as rows:
+        with outputs, run_outputs.KeptRows(outputs, files.rows.session) as rows:
             for origin, indices in files.selected(self.mask):
                 rows.write(origin, indices)
 
@@ -362,8 +354,13 @@ def _source_of(
     input_tables.check_rows(tables.names, _OF_TEXTS)
     for path in tables.names:
         run_outputs.head(session, path)
-    return _Files(tables, session, _times(tables.names))
+    return _Files(tables, FilesOfRows([*tables.names], session))
 
 
-def _times(names: Iterable[str]) -> list[int]:
-    return [os.stat(file_and_sheet(name)[0]).st_mtime_ns for name in names]
+def _whole(batches: Iterable[Batch]) -> Iterator[Batch]:
+    """The batches; InputError for a file that cannot be read, or not to its end."""
+    for batch in batches:
+        if batch.origin is None:
+            for _, failure in batch.failures:
+                raise InputError(f"{failure.where}: {failure.reason}")
+        yield batch

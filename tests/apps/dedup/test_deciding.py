@@ -9,6 +9,7 @@ import gc
 import hashlib
 import io
 import json
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import astuple
@@ -179,18 +180,26 @@ def test_what_fails_costs_only_itself_in_any_order(
     ]
 
 
-@pytest.mark.parametrize("rest", [95, 90])
-def test_rows_that_change_between_the_two_passes(rows: Path, rest: int) -> None:
-    def change(_done: int, _total: int | None, unit: str) -> None:
+@pytest.mark.parametrize("change", ["written", "exchanged", "a new file"])
+def test_rows_that_change_between_the_two_passes(rows: Path, change: str) -> None:
+    """The keys stay as they are, so do the number of rows and the bytes, and the time of another
+    file."""
+
+    def changed(_done: int, _total: int | None, unit: str) -> None:
         if unit == "documents decided":
-            lines = rows.read_text().splitlines(keepends=True)
-            changed = "".join(lines[:rest])
-            rows.write_text(changed if rest < 95 else changed.replace("row 7", "row seven"))
+            status, lines = rows.stat(), rows.read_text().splitlines(keepends=True)
+            other = rows if change == "written" else rows.with_name("z.jsonl")
+            other.write_text("".join(reversed(lines)))
+            if change == "exchanged":
+                os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+                other.replace(rows)
 
     with lshdb.open(rows.parent / "own.db", **SETTINGS) as db:
-        outcomes = outcomes_of(db, [str(rows)], progress=change, keep="last")
-        with pytest.raises(lshdb.InputError, match="has changed while it was read"):
-            list(outcomes)
+        directory = str(rows.parent)
+        how: Any = {"progress": changed, "include": ["*.jsonl"], "keep": "last"}
+        with pytest.raises(lshdb.InputError, match="has changed"):
+            list(outcomes_of(db, [directory], **how))
+        assert len(db) == 0 or change == "a new file"
 
 
 def test_an_interrupt_while_it_decides_leaves_nothing_but_the_database(

@@ -282,3 +282,21 @@ def test_a_new_database_for_programs_has_passages(tmp_path: Path) -> None:
         lshdb.open(tmp_path / "b.db", purpose="programs") as other,
     ):
         assert db.settings.passages == other.settings.passages > 0
+
+
+def test_a_file_that_another_one_replaces_meanwhile(command: Command) -> None:
+    """None of its rows was compared: they come out of no order."""
+    decided, other = run.Run._decided_one_by_one, [{**row, "text": "another"} for row in ROWS]
+
+    def exchanging(*arguments: Any) -> Iterator[Any]:
+        yield from decided(*arguments)
+        command.write("other.jsonl", other)
+        command.path("other.jsonl").replace(command.path("rows.jsonl"))
+
+    for words in (["-o", "out.jsonl", "-d", "seen.db"], []):
+        command.write("rows.jsonl", ROWS)
+        with mock.patch.object(run.Run, "_decided_one_by_one", exchanging):
+            result = command("dedup", "rows.jsonl", "--keep", "last", *words)
+        message = "lshdb: rows.jsonl: it has changed since it was read: run dedup again\n"
+        assert (result.status, result.out, result.err) == (1, "", message)
+        assert [*command.directory.iterdir()] == [command.path("rows.jsonl")]

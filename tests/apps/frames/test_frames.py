@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from contextlib import chdir
 from dataclasses import astuple
@@ -132,9 +133,17 @@ def test_files_are_read_again_for_what_is_kept(tmp_path: Path, keep: Any) -> Non
         result.save(tmp_path / name)
         assert lshdb.dedup(tmp_path / name, threshold=1.0).kept == [ROWS[i] for i in kept]
     # The decisions are about the rows that were there.
-    pq.write_table(pa.Table.from_pylist(ROWS[:19:-1]), tmp_path / "b.parquet")
-    with pytest.raises(lshdb.InputError, match="has changed since"):
-        result.save(tmp_path / "late.jsonl")
+    times = (tmp_path / "b.parquet").stat()
+    pq.write_table(pa.Table.from_pylist(ROWS[:19:-1]), tmp_path / "new.parquet")
+    os.utime(tmp_path / "new.parquet", ns=(times.st_atime_ns, times.st_mtime_ns))
+    (tmp_path / "new.parquet").replace(tmp_path / "b.parquet")
+    for read in (
+        lambda: result.save(tmp_path / "late.jsonl"),
+        lambda: result.kept,
+        lambda: result.annotations,
+    ):
+        with pytest.raises(lshdb.InputError, match="has changed since"):
+            read()
     assert len([*tmp_path.iterdir()]) == 4
 
 
