@@ -28,6 +28,7 @@ _REASONS = (
     "scanned",  # PDFs of pictures; these have documents, without text
     "damaged",  # documents with a page or part that cannot be read; the rest of them is
     "guessed",  # texts whose encoding is guessed; these are read
+    "empty",  # files of no rows or messages, and archives of no files
     "dropped",  # files whose documents were decided to be dropped, in `sync`
 )
 

@@ -198,7 +198,7 @@ class Session:
         A file that is not named gives nothing if it is binary, or JSON without rows. What cannot
         be read of a mailbox is a failure of a message; else it is one of the file.
         """
-        options, counts = self.options, self.counts
+        options, counts, is_empty = self.options, self.counts, True
         try:
             with self._opened(file) as stream:
                 source = inputs.Input(stream, file, options, counts)
@@ -211,10 +211,13 @@ class Session:
                         )
                         source.invalid_texts = 0
                     counts.replaced += batch.replaced
+                    is_empty &= not (batch.keys or batch.failures)
                     if counts.digests is not None:
                         counts.digests.update((key, state.digest) for key, state in batch.states)
                     yield batch
                     del batch  # before another is read: a line may have a hundred megabytes
+            if is_empty:
+                counts.skipped.add("empty", file.path, "empty: it has no documents")
         except (InputError, OSError) as error:
             if getattr(error, "kind", "") == "binary" and file.is_archive:
                 option = options.option("--archives", "archives=True")

@@ -126,3 +126,15 @@ def test_skipped_files_of_a_reference_and_of_queries_are_counted(
     assert done.err.endswith("kept 0, dropped 1, failed 0\n")
     command.done("add", "more")
     assert command.done("query", "d").err.endswith(f"{skipped}2 tables, 1 repeated\n")
+
+
+def test_files_without_documents_are_counted_in_a_folder_and_by_name(command: Command) -> None:
+    empty = {"rows.jsonl": "", "blank.jsonl": "\n \n", "rows.json": "[]", "rows.csv": "id,text\n"}
+    for name, text in empty.items():
+        command.write(f"d/{name}", text)
+    paths = [f"d/{name}" for name in sorted(empty)]
+    for arguments in (["d"], paths):
+        named = command.done("add", *arguments, "--list-skipped").err.splitlines()
+        assert named[:4] == [f"skipped {path}: empty: it has no documents" for path in paths]
+        assert named[-1] == "skipped: 4 empty"
+    assert command.done("add", "-", stdin="").err.endswith("skipped: 1 empty\n")

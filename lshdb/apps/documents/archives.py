@@ -177,6 +177,8 @@ class _Walk(walking.Walk):
         if not (is_archive(path) and os.path.isfile(path)):
             return super().listed(path, rules)
         entries: list[Any] = [*self.archives.members(path).values()]
+        if not entries:
+            self._skipped.add("empty", path, "empty: it has no files")
         return entries, rules
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import new_session
+from helpers import Command, new_session
 
 import lshdb
 from lshdb.limits import Limits
@@ -250,3 +250,13 @@ def test_sync_sees_archives_as_directories() -> None:
     make_zip("d/y.zip", [("n.py", b"another text")])
     expected = ["d/y.zip/n.py"]
     assert synced()[:4] == (0, 0, 1, 2)
+
+
+def test_archives_without_files_and_mailboxes_without_messages_are_counted(
+    command: Command,
+) -> None:
+    command.write("d/mail.mbox", "")
+    make_zip(str(command.path("d/none.zip")), [])
+    for arguments in (["d"], ["d/mail.mbox", "d/none.zip"]):
+        said = command.done("add", *arguments, "--archives").err
+        assert said.endswith("failed 0\nskipped: 2 empty\n")
