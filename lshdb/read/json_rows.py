@@ -147,15 +147,15 @@ def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool, bool]
     Raises:
         InputError: it is not a JSON object; or, if strict, not Unicode.
     """
-    is_invalid_utf8, reason, exact = False, "", options.metadata or bool(options.order_field)
+    is_invalid_utf8, reason = False, ""
     try:
-        record, has_large = json_text.loads_exactly(line, decimals=exact)
+        record, has_large = json_text.loads_exactly(line)
     except (ValueError, RecursionError) as error:
         reason = json_reason(error)  # the error has a copy of the text
     if reason and (clean := json_text.repaired(options.decoded(line)[0])) != line:
         is_invalid_utf8 = clean != line.removeprefix(BOM)
         try:
-            (record, has_large), reason = json_text.loads_exactly(clean, decimals=exact), ""
+            (record, has_large), reason = json_text.loads_exactly(clean), ""
         except (ValueError, RecursionError) as error:
             reason = json_reason(error)
     if reason:

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -506,3 +507,17 @@ def test_texts_within_lists_of_tables(command: Command) -> None:
         assert ([row.key for row in result.dropped], result.failed) == (["b"], 1)
     how = ("--text-field", "tags", "--cut", "3", "-o", "out.parquet")
     assert "texts can be cut in one field only" in command("dedup", "in.parquet", *how).err
+
+
+@pytest.mark.parametrize(
+    "number", ["0.12345678901234567891234", "12345678901234567890.5", "12345678901234567890.0"]
+)
+def test_an_id_of_many_digits_is_one_key_behind_every_door(command: Command, number: str) -> None:
+    command.write("a.jsonl", f'{{"id": {number}, "text": "a text", "n": 1}}\n')
+    command.write("a.json", f'[{{"id": {number}, "text": "a text"}}]')
+    command.write("a.csv", f"id,text\n{number},a text\n")
+    for name, *words in (["a.jsonl"], ["a.jsonl", "--no-metadata"], ["a.json"], ["a.csv"]):
+        command.done("add", name, *words)
+    with lshdb.open(command.path("lsh.db")) as db:
+        db.add_many([{"id": Decimal(number), "text": "a text"}])
+        assert [*db.keys()] == [number]
