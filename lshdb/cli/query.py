@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -102,7 +103,9 @@ def query(
             single = QueryOptions(content, ranking=options, key=choice.key)
             answers = iter([("", search(store_of(database), options, single))])
         answers = stack.enter_context(closing(counts.of_others(answers)))
+        first = [*islice(answers, 1)]  # a search that is refused is refused here, without a note
         minimum = _note_recall(database, options)
+        answers = chain(first, answers)
         if unmatched:
             keys = ((key,) for key, matches in answers if not matches)
             none, noun = "every query has a match", ("query", "queries")

@@ -201,3 +201,10 @@ def test_a_scan_is_found_by_its_transcription_and_not_by_other_forms(path: Path)
         matches = [match.key for match in db.query(scanned(f"{form} {pages['7']}"))]
         assert matches[0] == "7"
         assert {*matches} <= {"7", "7 scan"}
+
+
+def test_nothing_is_said_of_a_search_that_is_refused(command: Command) -> None:
+    command.write("rows.jsonl", [{"id": "a", "text": "main street"}])
+    command.done("init", "--for", "records")
+    (said,) = command("query", "rows.jsonl", "--containment").err.splitlines()
+    assert said.startswith("lshdb: records and scans are compared by the share")
