@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lshdb.store.lookups import StoredFile
     from lshdb.store.store import Store
 
-_STAYS = "the file that goes stays for another one"
+_STAYS = "another file goes because this one stays: do this again when that one is gone"
 CHANGED = "it has changed since it was read"
 
 
@@ -159,7 +159,7 @@ class Proof:
                     reason = f"already one file with {document.key}"
                     return LeftFile(goes.key, reason, has_failed=False)
                 if going in self._staying:
-                    raise UnprovedError(_STAYS)
+                    return LeftFile(goes.key, _STAYS)
                 if staying in self._going:
                     raise UnprovedError("it goes, too")
                 real = os.path.realpath(file.place)

@@ -223,3 +223,16 @@ def test_folders_count_files_only_as_they_were_compared(command: Command) -> Non
     with zipfile.ZipFile(command.path("one/z.zip"), "w") as archive:
         archive.writestr("a.txt", "a text that is only in that one archive")
     assert unread() == ["one/a.txt", "one/b.txt", "one/z.zip"]
+
+
+def test_what_stays_for_another_file_goes_in_a_later_run(command: Command) -> None:
+    mail = f"From: a@b\nMessage-ID: <m@n>\n\n{A}\n"
+    command.write("a.eml", mail)
+    for name in ("in.mbox", "same.mbox"):
+        command.write(name, f"From ann Thu Jan  1 00:00:00 2026\n{mail}")
+    command.done("add", "a.eml", "in.mbox")
+    command.done("add", "--no-documents", "in.mbox", "same.mbox")
+    command.done("decide", "drop", "a.eml", "in.mbox")
+    why = "another file goes because this one stays: do this again when that one is gone"
+    assert left_files(command("trash")) == {"in.mbox": why}
+    assert "moved\tin.mbox\t2/in.mbox\tsame.mbox" in command.done("trash").out
