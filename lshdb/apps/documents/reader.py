@@ -20,6 +20,7 @@ from importlib.util import find_spec
 from itertools import chain
 from shutil import copyfileobj
 from typing import IO, Any
+from weakref import finalize
 
 from lshdb.apps.documents import extraction, user_programs
 from lshdb.apps.documents.extraction import guessing
@@ -170,14 +171,6 @@ class DocumentReader:
             is_blank = all(cell is None for cell in row)
             yield (b"" if is_blank else json_rows.json_of(record)) + b"\n"
 
-    def __del__(self) -> None:
-        self._end()
-
-    def _end(self) -> None:
-        if process := self._process:
-            process.end()
-        self._process = None
-
     def kind_of(self, path: str, start: bytes = b"") -> str | None:
         """The kind of a file's document, by suffix or first bytes; None for a text.
 
@@ -210,7 +203,9 @@ class DocumentReader:
         try:
             (document,) = self.documents(path, "xlsx", sheet=sheet)
         finally:
-            self._end()
+            if process := self._process:
+                process.end()
+            self._process = None
         return document.text
 
     def documents(self, path: str, kind: str, **more: str) -> Iterator[Extracted]:
@@ -240,7 +235,7 @@ class DocumentReader:
         Returns:
             The byte after a message that the process did not survive; None at the end.
         """
-        process, self._process = self._process or _Process(), None
+        process, self._process = self._process or _Process(self), None
         seconds = self._options.extract_timeout
         job = {"path": os.path.abspath(path), "kind": kind, "quotes": self._options.quotes}
         job |= {"seconds": seconds, "largest": self._largest, "start": start, **more}
@@ -305,9 +300,9 @@ def _is_maildir(directory: str) -> bool:
 
 
 class _Process:
-    """A process that extracts, and the pipe of its jobs."""
+    """A process that extracts, and the pipe of its jobs; `end` ends it, or the end of its owner."""
 
-    def __init__(self) -> None:
+    def __init__(self, owner: object) -> None:
         words = [sys.executable, "-P", PROGRAM]
         if user_programs.HAS_GROUPS:
             read_end, write_end = os.pipe()
@@ -325,6 +320,7 @@ class _Process:
             self._process = user_programs.started(words, subprocess.DEVNULL)
             assert self._process.stdin is not None
             self._jobs = self._process.stdin
+        self.end = finalize(owner, _end, self._process, self._jobs)
 
     def give(self, job: dict[str, Any]) -> None:
         """Send a job."""
@@ -354,11 +350,12 @@ class _Process:
             raise InputError(f"reading it takes more than {seconds:g} seconds (--extract-timeout)")
         raise InputError("the library that reads it crashed, or took too much memory")
 
-    def end(self) -> None:
-        """End it, with all of its group."""
-        with contextlib.suppress(OSError), self._process:
-            user_programs.kill_group(self._process)
-            self._jobs.close()
+
+def _end(process: subprocess.Popen[bytes], jobs: IO[bytes]) -> None:
+    """End a process that extracts, with all of its group."""
+    with contextlib.suppress(OSError), process:
+        user_programs.kill_group(process)
+        jobs.close()
 
 
 def _to_utf8(source: inputs.Input, chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
