@@ -173,10 +173,12 @@ METHODS: dict[str, Callable[[lshdb.Database], Any]] = {
     "info": lambda db: db.info(),
     "sql": lambda db: [*db.sql("SELECT * FROM documents")],
     "reindex": lambda db: db.reindex(threshold=0.5),
+    "reindex passages": lambda db: [db.reindex(passages=words) for words in (0, 5)],
     "backup": lambda db: db.backup(f"{db.path}.copy", replace=True),
     "shrink_log": lambda db: store_of(db).shrink_log(),
 }
 APPS = {"skip": "dedup", "passages": "passages", "compare": "compare", "decide": "review"}
+APPS["reindex passages"] = "passages"
 
 
 @pytest.fixture(scope="module")

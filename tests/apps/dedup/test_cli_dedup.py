@@ -205,3 +205,13 @@ def test_a_long_line_takes_a_few_times_its_size(command: Command) -> None:
     # Beside it stand SQLite's pages and what the allocator keeps, with modules compiled or not.
     short = "a short text of some words"
     assert peak([text, short]) - peak([short]) < 12 * len(text)
+
+
+def test_rows_whose_ids_give_no_key_are_counted_and_have_their_place_for_one(
+    command: Command,
+) -> None:
+    ids = (1e300, "a\0b", "\ud800", "good")
+    rows = [json.dumps({"id": key, "text": f"{key!a} text"}) + "\n" for key in ids]
+    command.write("in.jsonl", "".join(rows))
+    done = command.done("dedup", "in.jsonl", "-o", "out.jsonl")
+    assert "3 ids give no key, such as floats from 2^53 on, which may be rounded" in done.err

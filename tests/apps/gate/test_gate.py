@@ -302,7 +302,7 @@ def test_files_that_git_does_not_track_are_checked_if_they_are_given(
         "lshdb: binary.py: not checked: it is excluded, a link or no text",
         "lshdb: large.py: not checked: it has more than 1,048,576 bytes",
     ]
-    assert "checked 1 of" in done.err
+    assert "checked 1 of 5 files: " in done.err
 
 
 def test_what_does_not_count_is_left_out_and_reported(repository: Repository) -> None:
