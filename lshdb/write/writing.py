@@ -74,7 +74,8 @@ class Writer:
             ContentError: `on_conflict` is `error`, and a key has another document.
         """
         store = self.store
-        known = {} if store.keys_repeat else store.known(part.keys)
+        states = dict(part.batch.states)  # without documents, of a file that was not read whole
+        known = {} if store.keys_repeat else store.known(part.keys or [*states])
         conflicts = {} if self.on_conflict is None else conflicts_of(part, known)
         conflict_keys = [*conflicts.values()][:NAMED_CONFLICTS]
         if conflicts and self.on_conflict == "error":
@@ -125,7 +126,7 @@ class Writer:
             repeated=0 if self.of_run is None else repeated,
         )
         self.report += report
-        if states := dict(part.batch.states):
+        if states:
             keys_of_ids = dict(zip(known_ids, known, strict=True))
             keys_of_ids |= zip(doc_ids, written.keys, strict=True)
             rows = keys_of_ids.items()

@@ -124,6 +124,17 @@ def test_a_message_is_a_document(command: Command, folder: Path) -> None:
     command.done("sync", "d", "--no-quotes", says=said)
 
 
+@pytest.mark.app("folders")
+def test_a_message_that_fails_is_named_again_by_each_sync(command: Command) -> None:
+    start = "From ann Thu Jan  1 00:00:00 2026\nMessage-ID: "
+    bad = f"{start}<2@x>\nContent-Type: text/plain; charset=none-8\n\nother words\n"
+    command.write("d/in.mbox", f"{start}<1@x>\n\nsome words\n\n{bad}")
+    for words in ("add", "sync", "sync"):
+        done = command(words, "d")
+        assert done.err.startswith("lshdb: d/in.mbox#<2@x>: message 2: no mail that can be read")
+        assert done.err.endswith("failed 1\n")
+
+
 def test_sync_extracts_what_is_new_or_told(command: Command, folder: Path) -> None:
     documents.pdf(folder / "a.pdf", TEXTS[:9])
     documents.docx(folder / "b.docx", TEXTS[:9])
