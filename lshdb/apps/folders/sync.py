@@ -364,8 +364,10 @@ def _walk(path: str, files: Iterable[File | model.Failure], session: Session, pl
         earlier = session.files_read.earlier(file)
         if earlier and (key in plan.files or key not in plan.stored_keys):
             skipped.add_repeated(file.path, earlier)
-            continue
-        plan.files[key] = file, state
+        elif key in plan.files:  # of bytes that are not UTF-8, and of their escapes
+            failures(failure_of(file.path, InputError("another file has this key: rename one")))
+        else:
+            plan.files[key] = file, state
 
 
 def _compare(plan: _Plan, options: SyncOptions) -> None:

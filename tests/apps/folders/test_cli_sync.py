@@ -126,3 +126,13 @@ def test_an_interrupted_sync_goes_on_when_run_again(command: Command) -> None:
     again = command.done("sync", "d", "--json").record
     assert again["added"] + again["unchanged"] == len(command.keys()) == 2_000
     assert command.done("check").err.startswith("lsh.db is whole: 2,000 documents")
+
+
+def test_a_file_whose_name_is_the_escaped_name_of_another_fails(command: Command) -> None:
+    for name in ("d/\udcff.txt", "d/\\xff.txt"):
+        command.write(name, f"text of {name!r}")
+    said = "lshdb: d/\\xff.txt: another file has this key: rename one\n"
+    for added in (1, 0):
+        done = command("sync", "d")
+        assert done.err.startswith(f"{said}added {added}, ")
+        assert done.err.endswith("failed 1\n")
