@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lshdb.apps.dedup import rows
+from lshdb.apps.dedup import rows, rules
 from lshdb.apps.dedup.deciding import DecidedBatch
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import DedupOptions, RowsOptions
-from lshdb.apps.dedup.run import Run, reads_twice
+from lshdb.apps.dedup.run import Run, reads_twice, references_checked
 from lshdb.errors import InputError
 from lshdb.read.batch import Batch
 from lshdb.read.files import identity_of, resolved
@@ -126,21 +126,25 @@ def decided_files(
         UsageError, InputError: options, a reference or paths that cannot be; before the iteration.
     """
     settings, choice = store.settings, options.rows.choice
+    rule = rules.rule_of(choice, options.threshold, cut=options.rows.cut)
+    stored, path = (None, None) if choice.drop.only_against else (store, store.path)
     session = session_of_rows(
         options.rows, settings, reader=options.reader, on_failure=options.on_failure
     )
     # Also of the caller's reader.
     session = session.like(root=store.root, order_field=choice.order.field, limits=store.limits)
-    if reads_twice(choice, settings):
+    if reads_twice(rule, choice, settings):
         paths = list(paths)
     run = Run(
         options=options,
+        rule=rule,
+        references=references_checked(choice, rule, path),
         settings=settings,
         session=session,
         source=FilesOfRows(paths, session),
         paths=paths,
         timeout=store.timeout,
-        stored=None if choice.drop.only_against else store,
+        stored=stored,
         # There is room for temporary files beside the database.
         beside=None if os.environ.get("TMPDIR") else store.real_path.parent,
     )

@@ -142,16 +142,16 @@ class RowsOptions(Options):
 
     def __post_init__(self) -> None:
         if self.cut is None:
+            if self.min_words != 1:
+                raise UsageError("min_words is for cut")
             return
         choice, text_field = self.choice, self.read.names.text_field
         drop = choice.drop
         in_order = not choice.order.ordered and not choice.drop_all and drop.rule == "similar"
         if not in_order or drop.against:
             raise UsageError("cut takes the rows as they come: give no rule, order or reference")
-        if drop.similarity.distinguish:
-            raise UsageError("cut takes out runs of words: give no distinguish")
-        if drop.similarity.estimate or "," in text_field or "[]" in text_field:
-            raise UsageError("texts can be cut in one field only, and with their contents")
+        if "," in text_field or "[]" in text_field:
+            raise UsageError("texts can be cut in one field only")
         if self.read.table.format == "text":
             raise UsageError(CUT_OF_TEXTS)
 

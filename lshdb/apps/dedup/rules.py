@@ -51,9 +51,11 @@ class Rule(Protocol):
 
     Attributes:
         columns: the columns that a dropped row has besides the usual ones.
+        by_similarity: whether it compares similarities, as some options say; else contents.
     """
 
     columns: ClassVar[Columns] = {}
+    by_similarity: ClassVar[bool] = False
 
     @classmethod
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:  # noqa: ARG003
@@ -66,7 +68,6 @@ class Rule(Protocol):
         """
         if argument:
             raise _unknown(options)
-        _check_contents_compared(options)
         return cls()
 
     def check(self, settings: Settings, name: str) -> None:  # noqa: ARG002
@@ -113,6 +114,7 @@ class SimilarRule(RowRule):
     threshold: float | None = None
     estimate: bool = False
     numbers: bool = False
+    by_similarity: ClassVar[bool] = True
 
     @classmethod
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:
@@ -209,7 +211,6 @@ class CopiedRule(RowRule):
         """See Rule."""
         if not (argument.isdecimal() and 0 < int(argument) < 10**6 and argument[0] != "0"):
             raise _unknown(options)
-        _check_contents_compared(options)
         return cls(int(argument))
 
     def check(self, settings: Settings, name: str) -> None:
@@ -300,17 +301,32 @@ RULES: dict[str, type[Rule]] = {
 }
 
 
-def rule_of(options: RuleOptions, threshold: float | None = None, cut: int | None = None) -> Rule:
+def rule_of(
+    options: RuleOptions,
+    threshold: float | None = None,
+    recall: float | None = None,
+    cut: int | None = None,
+) -> Rule:
     """The rule that options name; UsageError if there is none, or they do not go with it.
 
-    With `cut`, passages of as many words are found by the rule `copied`.
+    Args:
+        options: which rows are dropped.
+        threshold, recall: the given ones; None for those of the file.
+        cut: words of the passages that are found by the rule `copied`; None for the named rule.
     """
-    if cut is not None:
-        return CopiedRule(cut)
     name, colon, argument = options.drop.rule.partition(":")
     if name not in RULES or (colon and not argument):
         raise _unknown(options)
-    return RULES[name].of(argument, options, threshold)
+    rule = RULES[name] if cut is None else CopiedRule
+    if not rule.by_similarity:
+        similarity, named = options.drop.similarity, "cut" if cut else f"rule {options.drop.rule}"
+        if similarity.estimate:
+            raise UsageError(f"{named} compares contents: give no estimate")
+        if similarity.distinguish:
+            raise UsageError("distinguish is for rule similar, without estimate")
+        if not threshold is recall is None:
+            raise UsageError(f"{named} compares contents: give no threshold and no recall")
+    return CopiedRule(cut) if cut is not None else rule.of(argument, options, threshold)
 
 
 def with_index(rule: Rule, request: SettingsOptions) -> SettingsOptions:
@@ -323,13 +339,6 @@ def with_index(rule: Rule, request: SettingsOptions) -> SettingsOptions:
 def _unknown(options: RuleOptions) -> UsageError:
     rule = options.drop.rule
     return UsageError(f"rule {rule!r:.100} is not identical, similar, contained or copied:WORDS")
-
-
-def _check_contents_compared(options: RuleOptions) -> None:
-    if options.drop.similarity.estimate:
-        raise UsageError(f"rule {options.drop.rule} compares contents: give no estimate")
-    if options.drop.similarity.distinguish:
-        raise UsageError("distinguish is for rule similar, without estimate")
 
 
 def _check_contents(settings: Settings, name: str) -> None:

@@ -40,10 +40,11 @@ from lshdb.apps.merging.merging import rebased
 from lshdb.apps.signatures import signature_sets
 from lshdb.errors import TIMEOUT, InputError, UsageError, warn
 from lshdb.formatting import counted
+from lshdb.options import FileName
 from lshdb.progress import Progress, silent
 from lshdb.read.batch import Batch, Origin
 from lshdb.read.counts import Failures
-from lshdb.read.files import FilesRead, stored_time
+from lshdb.read.files import FilesRead, is_same_file, stored_time
 from lshdb.read.paths import STDIN, escaped, expanded, path_of_key
 from lshdb.read.session import Session
 from lshdb.sketch.settings import Settings
@@ -74,6 +75,8 @@ class Run:
 
     Attributes:
         options: of the job: which rows are dropped, what they are compared with, and how.
+        rule: the rule that they name.
+        references: those that they name.
         settings: the settings by which documents are signed: those of the database if there is one.
         session: reads the rows, and gets the failures of the job.
         source: the rows.
@@ -89,6 +92,8 @@ class Run:
     """
 
     options: DedupOptions
+    rule: rules.Rule
+    references: Sequence[Reference]
     settings: Settings
     session: Session
     source: RowSource
@@ -103,16 +108,17 @@ class Run:
 
     def __post_init__(self) -> None:
         rows, self._stage = self.options.rows, cast(Store | None, None)
-        self.rule = rules.rule_of(rows.choice, self.options.threshold, rows.cut)
         self._session_of_references = self.of_references or self.session.apart()
         self._limits = self.session.options.limits
         self._rows_read = hashlib.blake2b(digest_size=16)
         self._choice, self._only_against = rows.choice, rows.choice.drop.only_against
         self._is_stored = self.stored is not None or self.database is not None
-        self._references = references_checked(self._choice, stores=self._is_stored)
-        if not all(reference.is_database for reference in self._references):
+        if not all(reference.is_database for reference in self.references):
             self.session.files_read = FilesRead(self._session_of_references.files_read)
-        check_read_twice(self._choice, self.paths, self.settings)
+        self._is_twice = reads_twice(self.rule, self._choice, self.settings)
+        self._inside = holding(self._choice.order.keep_in)
+        if self._is_twice:
+            check_read_twice(self.paths)
         self._on_batch = self.options.write.on_batch or (lambda _: None)
         self._progress: Progress = silent
         if self.stored is not None:
@@ -121,7 +127,7 @@ class Run:
     def __enter__(self) -> Self:
         with contextlib.ExitStack() as stack:
             self._opened = [
-                stack.enter_context(self._open(reference)) for reference in self._references
+                stack.enter_context(self._open(reference)) for reference in self.references
             ]
             if self.database is not None and self.stored is None and not self.staged:
                 self.stored = stack.enter_context(contextlib.closing(self.database()))
@@ -227,8 +233,7 @@ class Run:
         """The decisions, in the order and the batches of the input."""
         progress = self.session.shown(self.options.write.progress, "dedup", self.paths)
         with progress as self._progress:
-            is_twice = reads_twice(self._choice, self.settings)
-            yield from self._twice() if is_twice else self._once()
+            yield from self._twice() if self._is_twice else self._once()
 
     def _once(self) -> Iterator[deciding.DecidedBatch]:
         """The decisions, each given back as soon as it is made."""
@@ -309,7 +314,7 @@ class Run:
             self._opened,
             stored,
             None if self._only_against else stage,
-            is_ordered=reads_twice(self._choice, self.settings),
+            is_ordered=self._is_twice,
             options=rows,
             cutting=cutting,
         )
@@ -348,7 +353,6 @@ class Run:
 
         order, empty, failed = self._choice.order, 0, 0
         field_order = FieldOrder(order.field, order.unordered) if order.field else None
-        inside = holding(order.keep_in)
         for batch in self._batches():
             for _, failure in batch.failures:
                 failed += 1
@@ -359,7 +363,7 @@ class Run:
                 sizes = on_all.add(numbers, forms)
                 empty += sizes.count(0)
             field_ranks = None if field_order is None else field_order.ranks(batch)
-            ranks = self._ranks(batch, numbers, sizes, field_ranks, inside)
+            ranks = self._ranks(batch, numbers, sizes, field_ranks)
             columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
             states = dict(batch.states)
             spool.add(
@@ -379,7 +383,6 @@ class Run:
         numbers: Sequence[int],
         sizes: Iterable[int],
         field_ranks: Iterable[bytes | None] | None,
-        inside: Callable[[str], bool] | None,
     ) -> Iterator[ranking.Rank]:
         """The group and the rank of each document; UsageError if it has no file that is needed.
 
@@ -388,9 +391,8 @@ class Run:
             numbers: the number of each document.
             sizes: the length of each document, or its number of shingles.
             field_ranks: the rank of each by a field, if that orders them.
-            inside: says whether a file is in the directory `keep_in`.
         """
-        order, root = self._choice.order, self._root
+        order, root, inside = self._choice.order, self._root, self._inside
         by_size = order.keep == "longest" or not isinstance(self.rule, rules.RowRule)
         by_time = order.keep in ("newest", "oldest")
         field_ranks = [None] * len(batch.keys) if field_ranks is None else field_ranks
@@ -480,9 +482,8 @@ def unkeyed_note(count: int) -> str:
     )
 
 
-def reads_twice(options: RuleOptions, settings: Settings | None = None) -> bool:
+def reads_twice(rule: rules.Rule, options: RuleOptions, settings: Settings | None = None) -> bool:
     """Whether all rows are read before the first one is decided on; by settings if known."""
-    rule = rules.rule_of(options)
     if settings is not None and _compares_records(rule, settings):
         return True
     return options.order.ordered or options.drop_all or not isinstance(rule, rules.RowRule)
@@ -506,14 +507,9 @@ def holding(directory: str | None) -> Callable[[str], bool] | None:
     return lambda path: inside(os.path.realpath(path))
 
 
-def check_read_twice(options: RuleOptions, paths: Iterable[str], settings: Settings) -> None:
-    """UsageError if the input is read twice, and can be read only once.
-
-    Raises:
-        InputError: the directory of `keep_in` does not exist.
-    """
-    holding(options.order.keep_in)
-    for path in expanded(paths) if reads_twice(options, settings) else ():
+def check_read_twice(paths: Iterable[str]) -> None:
+    """UsageError for input that can be read only once."""
+    for path in expanded(paths):
         is_pipe = os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path))
         if path == STDIN or is_pipe:
             raise UsageError(
@@ -522,19 +518,22 @@ def check_read_twice(options: RuleOptions, paths: Iterable[str], settings: Setti
             )
 
 
-def references_checked(options: RuleOptions, *, stores: bool = False) -> list[Reference]:
+def references_checked(
+    options: RuleOptions, rule: rules.Rule, database: FileName | None = None
+) -> list[Reference]:
     """The references that options name, before anything is read.
 
     Args:
         options: which rows are dropped.
-        stores: whether a database gets the kept ones.
+        rule: the rule that they name.
+        database: gets the kept ones; None without one.
 
     Raises:
         UsageError: options that do not go together.
         InputError: a reference does not exist.
     """
-    is_whole = options.drop_all or not isinstance(rules.rule_of(options), rules.RowRule)
-    if stores and is_whole:
+    stores = database is not None
+    if stores and (options.drop_all or not isinstance(rule, rules.RowRule)):
         raise UsageError(
             "drop_all and rule contained decide on all rows at once: give no database that "
             "keeps those of earlier runs; against compares with one"
@@ -546,6 +545,11 @@ def references_checked(options: RuleOptions, *, stores: bool = False) -> list[Re
     references = references_of(options.drop.against)
     for reference in references:
         reference.check()
+        if database is not None and reference.is_path and is_same_file(reference.data, database):
+            raise UsageError(
+                f"{reference.name} gets the kept rows, and rows are compared with it without "
+                "against: leave it out there"
+            )
     if options.all_references and not references:
         raise UsageError("all_references lists what references have: give one with against")
     if not options.drop.only_against:

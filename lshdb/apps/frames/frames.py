@@ -7,7 +7,7 @@ read; the rows' own library selects the kept ones.
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import (
     TYPE_CHECKING,
@@ -281,12 +281,14 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
         base=options.base,
         content=not options.choice.drop.similarity.estimate,  # exact similarities need contents
     )
-    job, stores = options.of_files, options.into is not None
-    references = references_checked(options.choice, stores=stores)
+    shape = request.shape
+    rule = rules.rule_of(options.choice, shape.threshold, shape.recall)
+    references = references_checked(options.choice, rule, options.into)
+    job = options.of_files
     with contextlib.ExitStack() as stack:
         store = None
         if options.into is not None:
-            new = rules.with_index(rules.rule_of(options.choice), request)
+            new = rules.with_index(rule, request)
             path, limits = Path(str(options.into)), options.limits
             store = Store.open(path, "create", TIMEOUT, lambda: resolve(new), limits=limits)
             stack.enter_context(contextlib.closing(store))
@@ -303,8 +305,9 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
         )
         source = _source_of(data, session, references)
         masks, dropped = [np.zeros(0, dtype=bool)], Dropped()
-        job = groups.replaced(job, threshold=settings.threshold)
-        run = Run(job, settings, session, source, stored=store, staged=True)
+        if isinstance(rule, rules.SimilarRule):
+            rule = replace(rule, threshold=settings.threshold)
+        run = Run(job, rule, references, settings, session, source, stored=store, staged=True)
         stack.enter_context(run)
         for batch in run.decided():
             if batch.origin is not None:

@@ -84,7 +84,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
             compared. Or a row of the reference has no usable key or document.
     """
     options = groups.replaced(options, counts=options.data.counts or Counts(df.sparkSession))
-    rule, only_against = rules.rule_of(options.choice.of_rows), options.choice.drop.only_against
+    rule = rules.rule_of(options.choice.of_rows, options.threshold)
     if type(rule) not in _JOINS:
         raise UsageError(
             f"rule {options.choice.drop.rule} is not for Spark: lshdb dedup takes rows that do not "
@@ -98,7 +98,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     if options.choice.drop.on_null == "keep":
         nothing = F.lit("[]" if data.settings.shingling.of_sets else "")
         checked = docs = docs.withColumn("content", F.coalesce("content", nothing))
-    references = _references(options)
+    references = _references(options, rule)
     for collection in (docs, *(each for each, _ in references)):
         frame_documents.check_keys(collection)
     docs = _with_order_keys(
@@ -107,7 +107,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     pairs = clustering.checkpointed(
         _pairs(docs, [each for each, _ in references], options, rule, unusable)
     )
-    has_chains = not isinstance(rule, rules.IdenticalRule) and not only_against
+    has_chains = not (isinstance(rule, rules.IdenticalRule) or options.choice.drop.only_against)
     if not has_chains:
         pairs.count()  # no job needed them yet: rows that cannot be compared were not counted
     decided = _without_keys(pairs, "a", _dropped_keys(pairs)) if has_chains else pairs
@@ -202,10 +202,10 @@ def _pairs(
     return pairs
 
 
-def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
+def _references(options: SparkDedupOptions, rule: rules.Rule) -> list[tuple[DataFrame, str]]:
     """The documents of each reference, with keys that sort before all others, and its name."""
     collections = []
-    for number, reference in enumerate(references_checked(options.choice.of_rows)):
+    for number, reference in enumerate(references_checked(options.choice.of_rows, rule)):
         if not isinstance(reference.data, DataFrame):
             raise UsageError(f"against {reference.data!r:.100} is not a DataFrame")
         columns: dict[str, Any] = dict(reference.fields)

@@ -202,3 +202,11 @@ def test_no_word_is_cut_in_two(command: Command, tmp_path: Path) -> None:
     passage = "harbour bridge will be closed for repairs\nfrom Monday"
     assert (first["text"], first["start"], first["words"]) == (passage, 19, len(passage))
     assert WITH_WORDS[1][first["start"] : first["end"]] == passage
+
+
+def test_records_are_cut_as_they_come(command: Command) -> None:
+    """All rows are read before the first is decided on only where records are compared."""
+    text = "one two three four five six"
+    command.write("in.jsonl", [{"id": 1, "text": text}, {"id": 2, "text": f"{text} seven"}])
+    cut = command.done("dedup", "in.jsonl", "--cut", "5", "--for", "records").records
+    assert [row["text"] for row in cut] == [text, " seven"]

@@ -86,6 +86,8 @@ def test_all_doors_keep_the_same_rows(directory: Path) -> None:
     path = written(directory, "rows.jsonl", ROWS)
     for case, options in CASES.items():
         asked: dict[str, Any] = {**SETTINGS, **options}
+        if "rule" in options:
+            del asked["threshold"]
         found[case] = [row["id"] for row in lshdb.dedup(ROWS, **asked).kept]
         words = []
         for name, value in asked.items():
@@ -108,6 +110,28 @@ def test_all_doors_keep_the_same_rows(directory: Path) -> None:
         rows = db.dedup_files([path], against=KNOWN)
         assert [row.key for row in rows if row.dropped is None] == found["against"]
     assert len({*map(tuple, found.values())}) > 5
+
+
+@pytest.mark.parametrize(
+    "option",
+    [{"threshold": 0.5}, {"recall": 0.5}, {"estimate": True}, {"distinguish": "numbers"}],
+    ids=str,
+)
+def test_no_rule_ignores_an_option(directory: Path, option: dict[str, Any]) -> None:
+    """What is said of similarities is of no use to rules that compare contents."""
+    path, command = written(directory, "rows.jsonl", ROWS), Command(directory)
+    [(name, value)] = option.items()
+    words = [f"--{name}", *([] if value is True else [str(value)])]
+    for rule in ("identical", "contained", "copied:8"):
+        with pytest.raises(UsageError, match=name):
+            lshdb.dedup(ROWS, rule=rule, **option)
+        if name != "recall":  # which a database has
+            with lshdb.open("own.db") as db, pytest.raises(UsageError, match=name):
+                db.dedup_files([path], rule=rule, **option)
+        for given in (["--rule", rule], ["--cut", "8"]):
+            result = command("dedup", path, *given, *words)
+            assert (result.status, name in result.err, result.out) == (2, True, "")
+    assert command("dedup", path, "--min-words", "2").err == "lshdb: --min-words is for cut\n"
 
 
 # a new rule is one class

@@ -107,6 +107,22 @@ def test_what_cannot_be_a_reference_is_refused(tmp_path: Path) -> None:
             assert len(db) == 0
 
 
+def test_the_database_that_gets_the_kept_rows_is_no_reference(command: Command) -> None:
+    command.write("rows.jsonl", SIMILAR)
+    own = str(command.path("own.db"))
+    lshdb.open(own).close()
+    command.path("link.db").symlink_to(own)
+    message = "link.db gets the kept rows, and rows are compared with it without against"
+    result = command("dedup", "rows.jsonl", "-d", own, "--against", "link.db")
+    assert result.status == 2
+    assert message in result.err
+    link = command.path("link.db")
+    with lshdb.open(own) as db, pytest.raises(lshdb.UsageError, match=message):
+        db.dedup_files([str(command.path("rows.jsonl"))], against=link)
+    with pytest.raises(lshdb.UsageError, match=message):
+        lshdb.dedup(SIMILAR, into=own, against=link)
+
+
 def test_a_large_bucket_of_the_reference_is_said_to_be_cut(tmp_path: Path) -> None:
     """Of those that share a bucket only the first are compared; a copy is found all the same."""
     header = " ".join(f"h{i}" for i in range(30))
@@ -299,10 +315,10 @@ def test_all_rows_with_the_row_that_stays_in_their_place(command: Command) -> No
         ]
 
 
-@pytest.mark.parametrize("options", [{"keep": "last"}, {"rule": "contained"}])
+@pytest.mark.parametrize("options", [{"keep": "last", "threshold": 0.6}, {"rule": "contained"}])
 def test_clusters_are_numbered_by_their_first_row(options: dict[str, Any]) -> None:
     rows = [*SIMILAR[:3], {"id": 5, "text": f"{SIMILAR[0]['text']} of the garden", "n": None}]
-    found = lshdb.dedup(rows, threshold=0.6, **options).annotations
+    found = lshdb.dedup(rows, **options).annotations
     assert (found["cluster"], found["kept"]) == ([1, 2, 1, 1], ["5", "2", "5", "5"])
     against = lshdb.dedup(rows, threshold=0.6, against=[{"id": "r", "text": rows[0]["text"]}])
     assert against.annotations["cluster"] == [1, 2, 1, 1]

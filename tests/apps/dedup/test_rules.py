@@ -19,7 +19,7 @@ from lshdb import Deduplicated, DroppedRow, Limits
 from lshdb.apps.dedup.containing import Codes
 from lshdb.text.shingling import Shingles
 
-SETTINGS: dict[str, Any] = {"shingle": "word:2", "threshold": 0.5, "recall": 0.9999999}
+SIMILAR: dict[str, Any] = {"threshold": 0.5, "recall": 0.9999999}
 WORDS = st.sampled_from(["ann", "Bob", "bob", "Étude", "d\x1ce", "\0", "7"])
 SIGNS = [
     "",
@@ -41,7 +41,8 @@ SMALL = st.sampled_from([Limits(), Limits(batch_documents=2, text_batch=20, dedu
 
 def dedup(texts: list[str], limits: Limits, **options: Any) -> Deduplicated[Any]:
     rows = [{"id": str(number), "text": text} for number, text in enumerate(texts)]
-    return lshdb.dedup(rows, **SETTINGS, limits=limits, workers=0, **options)
+    options |= {} if "rule" in options else SIMILAR
+    return lshdb.dedup(rows, shingle="word:2", limits=limits, workers=0, **options)
 
 
 def dropped(result: Deduplicated[Any]) -> dict[int, int]:

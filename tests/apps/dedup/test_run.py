@@ -21,6 +21,7 @@ from helpers import Command, status_of, text_families
 
 import lshdb
 from lshdb.apps.dedup import adding, run
+from lshdb.apps.dedup.file_rows import FilesOfRows
 from lshdb.keys import distinct_key
 from lshdb.store.partial_files import PartialFile
 from lshdb.text.content import digest
@@ -286,16 +287,16 @@ def test_a_new_database_for_programs_has_passages(tmp_path: Path) -> None:
 
 def test_a_file_that_another_one_replaces_meanwhile(command: Command) -> None:
     """None of its rows was compared: they come out of no order."""
-    decided, other = run.Run._decided_one_by_one, [{**row, "text": "another"} for row in ROWS]
+    again, other = FilesOfRows.again, [{**row, "text": "another"} for row in ROWS]
 
-    def exchanging(*arguments: Any) -> Iterator[Any]:
-        yield from decided(*arguments)
+    def exchanging(*arguments: Any) -> Any:
         command.write("other.jsonl", other)
         command.path("other.jsonl").replace(command.path("rows.jsonl"))
+        return again(*arguments)
 
     for words in (["-o", "out.jsonl", "-d", "seen.db"], []):
         command.write("rows.jsonl", ROWS)
-        with mock.patch.object(run.Run, "_decided_one_by_one", exchanging):
+        with mock.patch.object(FilesOfRows, "again", exchanging):
             result = command("dedup", "rows.jsonl", "--keep", "last", *words)
         message = "lshdb: rows.jsonl: it has changed since it was read: run dedup again\n"
         assert (result.status, result.out, result.err) == (1, "", message)

@@ -440,6 +440,7 @@ def test_what_cannot_be_is_refused_before_any_job(spark: SparkSession, tmp_path:
     refused(lshdb.UsageError, "give no order", rule="contained", keep="longest")
     refused(lshdb.UsageError, "rule contained is not for Spark", rule="contained")
     refused(lshdb.UsageError, "rule copied:5 compares contents", rule="copied:5", estimate=True)
+    refused(lshdb.UsageError, "give no threshold", rule="identical", threshold=0.5)
     refused(lshdb.SettingsError, "passages", sets, rule="copied:5")
     refused(lshdb.InputError, r"several documents have the same key \('a'\)")
     with pytest.raises(lshdb.UsageError, match="Connect cannot count"):

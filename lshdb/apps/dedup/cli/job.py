@@ -91,10 +91,9 @@ class DedupJob:
         named = ("output", "annotate", "dropped", "cuts")
         streams = {name: STDOUT for name in named if is_stdout(getattr(self.outputs, name) or "")}
         self.outputs = out = replaced(self.outputs, **streams)
-        threshold = self.settings.shape.threshold
-        self.rule: rules.Rule = rules.rule_of(rows.choice, threshold, rows.cut)
-        stores = self.database is not None
-        self.references = references_checked(rows.choice, stores=stores)
+        shape = self.settings.shape
+        self.rule = rules.rule_of(rows.choice, shape.threshold, shape.recall, rows.cut)
+        self.references = references_checked(rows.choice, self.rule, self.database)
         if out.annotate is not None and (rows.cut is not None or rows.choice.drop_all):
             raise UsageError("--annotate names the row that stays: give no --cut and no --drop-all")
         if out.cuts is not None and rows.cut is None:
@@ -177,7 +176,7 @@ class DedupJob:
     def _check_outputs(self) -> None:
         """UsageError for outputs that cannot be."""
         out, written = self.outputs, self.tables_written
-        if self.database is not None and reads_twice(self.rows.choice):
+        if self.database is not None and reads_twice(self.rule, self.rows.choice):
             for output in written:
                 if not _is_file(output):
                     raise UsageError(
@@ -331,9 +330,10 @@ class DedupJob:
         return Run(
             options=DedupOptions(
                 rows=self.rows,
-                threshold=self.settings.shape.threshold,
                 write=WritingOptions(on_batch=self._on_batch, progress=messages.shows_progress()),
             ),
+            rule=self.rule,
+            references=self.references,
             settings=settings,
             session=session,
             source=file_rows.FilesOfRows(self.paths, session),

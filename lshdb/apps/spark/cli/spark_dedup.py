@@ -62,7 +62,9 @@ def spark_dedup(
     Example: lshdb spark-dedup crawl/ unique/ --master "local[*]"
     """
     from lshdb.apps.dedup.references import reference_of_text
+    from lshdb.apps.dedup.rules import rule_of
 
+    rule_of(choice.of_rows, comparison.threshold, comparison.recall)  # before Spark starts
     references = [*map(reference_of_text, choice.drop.against or ())]
     paths = [str(reference.data) for reference in references]
     on_spark.check_names(input, output, *paths, dropped)
