@@ -135,16 +135,10 @@ def copied(fingerprints: DataFrame, documents: DataFrame, options: SparkDedupOpt
         The columns of `similar` except the estimate, and the columns of `COPIED`; similarity is
         the share of b's words that are in copied runs.
     """
-    settings, choice = options.data.settings, options.choice
+    settings = options.data.settings
     buckets = fingerprints.selectExpr("key", "0 AS band_no", "fingerprint AS bucket_key").distinct()
     plain = replace(settings, construction=Construction(rows=1, bands=1))
-    pairs = similar_pairs.candidate_pairs(
-        buckets,
-        plain,
-        limit=choice.buckets.limit,
-        counts=options.data.counts,
-        only_against=choice.drop.only_against,
-    )
+    pairs = similar_pairs.candidates(buckets, plain, options.data.counts, options.choice)
     schema = frame_documents.schema_of(_COPIED)
 
     def compare(

@@ -164,14 +164,8 @@ def similar(signatures: DataFrame, documents: DataFrame, options: SparkDedupOpti
         return pa.RecordBatch.from_pydict(columns, to_arrow_schema(schema))
 
     schema = frame_documents.schema_of(PAIR)
-    candidates = candidate_pairs(
-        bands(signatures),
-        settings,
-        limit=options.choice.buckets.limit,
-        counts=options.data.counts,
-        only_against=drop.only_against,
-    )
-    return compared(candidates, documents, settings, compare, schema)
+    pairs = candidates(bands(signatures), settings, options.data.counts, options.choice)
+    return compared(pairs, documents, settings, compare, schema)
 
 
 def of_reference(key: str | Column) -> Column:
@@ -203,9 +197,16 @@ def candidate_pairs(
     Raises:
         UsageError: a limit below 2.
     """
-    BucketOptions(limit=limit)  # checks it
+    choice = SparkRuleOptions(limit=limit, only_against=only_against)
+    return candidates(bands, settings, counts, choice)
+
+
+def candidates(
+    bands: DataFrame, settings: Settings, counts: Counts | None, choice: SparkRuleOptions
+) -> DataFrame:
+    """`candidate_pairs` of a job with these options."""
     construction = settings.construction
-    shared = _listed(bands, limit, only_against=only_against).groupBy("a", "b")
+    shared = _listed(bands, choice).groupBy("a", "b")
     columns = ["count(cut) AS cut_buckets", "sum(cut) AS cut_pairs"]
     if construction.higher:
         columns.append("collect_set(band_no) AS band_nos")
@@ -232,7 +233,7 @@ def candidate_pairs(
     return pairs.mapInArrow(run, "a string, b string")
 
 
-def _listed(bands: DataFrame, limit: int | None, *, only_against: bool) -> DataFrame:
+def _listed(bands: DataFrame, choice: SparkRuleOptions) -> DataFrame:
     """The pairs of each bucket: a, b, band_no, cut; b is of no reference.
 
     With `only_against`, a is of one, unless it is the same as b.
@@ -241,6 +242,7 @@ def _listed(bands: DataFrame, limit: int | None, *, only_against: bool) -> DataF
     reference, which is paired with itself as well: `cut` of that row is the number of pairs that
     are left out, and null in all others.
     """
+    limit, only_against = choice.buckets.limit, choice.drop.only_against
     bucket = Window.partitionBy("band_no", "bucket_key")
     members = F.count("*").over(bucket).alias("members")
     new_key = F.when(~of_reference("key"), F.col("key"))
