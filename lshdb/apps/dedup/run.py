@@ -249,7 +249,12 @@ class Run:
             self._on_batch(report)
 
     def _batches(self) -> Iterator[Batch]:
-        """The rows, of which a digest is taken if their output is whole or not at all."""
+        """The rows, of which a digest is taken if their output is whole or not at all.
+
+        Raises:
+            UsageError: there is none, as all files are references, too.
+        """
+        counts, batch = self.session.counts, None
         for batch in self.source.batches():
             self.unkeyed += batch.unkeyed
             if self.options.rows.cut is not None and batch.origin is None and batch.keys:
@@ -259,6 +264,8 @@ class Run:
                     row = f"{len(key)} {len(form)} {key}{form}"
                     self._rows_read.update(row.encode("utf-8", "surrogatepass"))
             yield batch
+        if self.references and not (batch or counts.statuses) and counts.skipped["repeated"]:
+            raise UsageError("against has the same files as the data, and no others are there")
 
     def _digest_with(self, outputs: Iterable[str]) -> bytes:
         """The digest of the rows that were read, and of the files that were written."""

@@ -123,6 +123,21 @@ def test_the_database_that_gets_the_kept_rows_is_no_reference(command: Command) 
         lshdb.dedup(SIMILAR, into=own, against=link)
 
 
+def test_a_reference_leaves_nothing_of_the_same_files(command: Command) -> None:
+    """At all doors; of a file that is no reference, its rows."""
+    command.write("rows.jsonl", SIMILAR[:3])
+    command.write("more.jsonl", SIMILAR[1:2])
+    path, message = str(command.path("rows.jsonl")), "against has the same files as the data"
+    words = ["dedup", "rows.jsonl", "--against", path, "-o", "out.jsonl"]
+    assert message in (result := command(*words)).err
+    assert (result.status, command.path("out.jsonl").exists()) == (2, False)
+    with lshdb.open(command.path("own.db")) as db, pytest.raises(lshdb.UsageError, match=message):
+        list(db.dedup_files([path], against=path))
+    with pytest.raises(lshdb.UsageError, match=message):
+        lshdb.dedup(path, against=path)
+    assert "dropped 1" in command.done(*words, "more.jsonl").err
+
+
 def test_a_large_bucket_of_the_reference_is_said_to_be_cut(tmp_path: Path) -> None:
     """Of those that share a bucket only the first are compared; a copy is found all the same."""
     header = " ".join(f"h{i}" for i in range(30))
