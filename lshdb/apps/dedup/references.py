@@ -4,15 +4,21 @@ A reference is a database, a file or a directory of rows or texts, a pattern, or
 Its fields may have other names than those of the input: `test.csv:text=question,key=id`.
 """
 
+import contextlib
 import dataclasses
 import glob
 import os
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from lshdb.errors import InputError, UsageError
+from lshdb.groups import replaced, values_of
+from lshdb.options import SettingsOptions
 from lshdb.read import paths
+from lshdb.sketch.settings import Settings
+from lshdb.store.store import Store
 
 FIELDS = ("key", "text", "set")
 _NAMED = re.compile(r"(?P<path>.+):(?P<fields>(?:key|text|set)=[^=]+(?:,(?:key|text|set)=[^=]+)*)")
@@ -128,3 +134,24 @@ def references_of(against: Any) -> list[Reference]:
 def outermost(fields: Sequence[str]) -> list[str]:
     """The fields with the outermost fields that hold them: a.b, and a for a.b."""
     return [*dict.fromkeys([*fields, *(name.partition(".")[0] for name in fields)])]
+
+
+def settings_known(references: Sequence[Reference], timeout: float) -> Settings | None:
+    """The settings of the first database among references; None without one."""
+    for reference in references:
+        if reference.is_database:
+            with contextlib.closing(Store.open(Path(reference.name), "read", timeout)) as store:
+                return store.settings
+    return None
+
+
+def completed(request: SettingsOptions, other: Settings) -> SettingsOptions:
+    """The request, completed with the settings of another file."""
+    names = ["permutations", "sketch", "seed"]
+    shape = request.shape
+    if not (shape.bands or shape.rows or shape.construction):
+        names += ["threshold", "recall"]
+    usual = {name: getattr(other, name) for name in names}
+    usual |= {"shingle": str(other.shingling), "base": dict(other.shingling.base)}
+    given = {name: value for name, value in values_of(request).items() if value is not None}
+    return replaced(request, **(usual | given))

@@ -27,7 +27,7 @@ from lshdb import groups
 from lshdb.apps.dedup import data_frames, input_tables, output_directory, rules, run_outputs
 from lshdb.apps.dedup.file_rows import FilesOfRows, session_of_rows
 from lshdb.apps.dedup.model import Dropped
-from lshdb.apps.dedup.references import Reference
+from lshdb.apps.dedup.references import Reference, completed, settings_known
 from lshdb.apps.dedup.rows import ANNOTATED, rows_of
 from lshdb.apps.dedup.run import Run, references_checked
 from lshdb.apps.frames.options import DataOptions
@@ -285,6 +285,8 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     rule = rules.rule_of(options.choice, shape.threshold, shape.recall)
     references = references_checked(options.choice, rule, options.into)
     job = options.of_files
+    if options.into is None and (known := settings_known(references, TIMEOUT)) is not None:
+        request = completed(request, known)
     with contextlib.ExitStack() as stack:
         store = None
         if options.into is not None:
@@ -305,7 +307,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
         )
         source = _source_of(data, session, references)
         masks, dropped = [np.zeros(0, dtype=bool)], Dropped()
-        if isinstance(rule, rules.SimilarRule):
+        if store is not None and isinstance(rule, rules.SimilarRule):
             rule = replace(rule, threshold=settings.threshold)
         run = Run(job, rule, references, settings, session, source, stored=store, staged=True)
         stack.enter_context(run)

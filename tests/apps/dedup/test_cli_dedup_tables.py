@@ -275,7 +275,7 @@ def test_tables_with_other_columns_without_rows_and_without_texts(command: Comma
     assert pq.read_table(command.path("out.parquet"))["n"].to_pylist() == [None, 1]
     command.done("dedup", "a.parquet", "b.parquet", "c.parquet", "-o", "out.jsonl")
     pq.write_table(table.slice(1), command.path("empty.parquet"))
-    nothing = "kept 0, dropped 0, failed 0\n"
+    nothing = "kept 0, dropped 0, failed 0\nskipped: 1 empty\n"
     command.done("dedup", "empty.parquet", "-o", "out.parquet", says=nothing)
     assert pq.read_table(command.path("out.parquet")).equals(table.slice(1))
     assert command.done("dedup", "-", "--format", "csv", stdin="id,text\r\n").out == "id,text\r\n"

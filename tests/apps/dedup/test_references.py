@@ -138,6 +138,26 @@ def test_a_reference_leaves_nothing_of_the_same_files(command: Command) -> None:
     assert "dropped 1" in command.done(*words, "more.jsonl").err
 
 
+def test_a_database_as_reference_gives_its_settings(command: Command) -> None:
+    """To rows of files and of a program; what is given is as it is."""
+    texts = [" ".join("abcdefghijklm"[:end]) for end in (13, 10, 7)]
+    rows = [{"id": str(n), "text": text} for n, text in enumerate(texts)]
+    command.write("rows.jsonl", rows)
+    known = str(command.path("known.db"))
+    database_of(known, {"known": f"{texts[0]} o"}, shingle="word:1", threshold=0.6).close()
+    cases: list[tuple[dict[str, Any], list[str]]] = [
+        ({}, ["2"]),
+        ({"threshold": 0.9}, ["1", "2"]),
+    ]
+    for given, kept in cases:
+        words = [word for name in given for word in (f"--{name}", str(given[name]))]
+        found = command.done("dedup", "rows.jsonl", "--against", known, *words).records
+        assert [row["id"] for row in found] == kept
+        for data in (rows, str(command.path("rows.jsonl"))):
+            result: Any = lshdb.dedup(data, against=known, **given)
+            assert [row["id"] for row in result.kept] == kept
+
+
 def test_a_large_bucket_of_the_reference_is_said_to_be_cut(tmp_path: Path) -> None:
     """Of those that share a bucket only the first are compared; a copy is found all the same."""
     header = " ".join(f"h{i}" for i in range(30))

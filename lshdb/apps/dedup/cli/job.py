@@ -23,14 +23,14 @@ from lshdb.apps.dedup import (
 )
 from lshdb.apps.dedup.adding import is_key_of
 from lshdb.apps.dedup.options import DedupOptions, DedupOutputs, RowsOptions
-from lshdb.apps.dedup.references import outermost, reference_of_text
+from lshdb.apps.dedup.references import completed, outermost, reference_of_text, settings_known
 from lshdb.apps.dedup.rows import head_with
 from lshdb.apps.dedup.run import Run, reads_twice, references_checked
 from lshdb.apps.merging.merging import rebased
 from lshdb.cli import files, messages, options, parameters, running
 from lshdb.database import store_of
 from lshdb.errors import Cut, UsageError
-from lshdb.groups import replaced, values_of
+from lshdb.groups import replaced
 from lshdb.maintain.resolve import OF_INDEX, resolve
 from lshdb.model import AddReport
 from lshdb.options import SettingsOptions, WritingOptions
@@ -277,15 +277,10 @@ class DedupJob:
             # Opening it has noted what the file has of its own.
             self._request = replaced(self._request, **dict.fromkeys(OF_INDEX))
             return store.settings, store
-        for reference in self.references:
-            if reference.is_database:
-                name = Path(reference.name)
-                with contextlib.closing(Store.open(name, "read", running.timeout)) as known:
-                    threshold = request.shape.threshold
-                    request = _as_in(request, known.settings)
-                    if threshold is not None:
-                        messages.noted_minimum(known.settings, threshold)
-                break
+        if (known := settings_known(self.references, running.timeout)) is not None:
+            if request.shape.threshold is not None:
+                messages.noted_minimum(known, request.shape.threshold)
+            request = completed(request, known)
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.choice.drop.similarity.estimate and database is None:
             request = dataclasses.replace(request, content=False)
@@ -481,15 +476,3 @@ class _Left(Exception):
 def _is_file(path: str) -> bool:
     """Whether an output is a file that gets its name at the end, and no stream or device."""
     return not (is_stream(path) or os.path.isdir(path))
-
-
-def _as_in(request: SettingsOptions, other: Settings) -> SettingsOptions:
-    """The request, completed with the settings of another file."""
-    names = ["permutations", "sketch", "seed"]
-    shape = request.shape
-    if not (shape.bands or shape.rows or shape.construction):
-        names += ["threshold", "recall"]
-    usual = {name: getattr(other, name) for name in names}
-    usual |= {"shingle": str(other.shingling), "base": dict(other.shingling.base)}
-    given = {name: value for name, value in values_of(request).items() if value is not None}
-    return replaced(request, **(usual | given))
