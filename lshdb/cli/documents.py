@@ -101,7 +101,7 @@ _READ = {
 
 def report_skip(path: str, reason: str) -> None:
     """Name a file of a directory that is not read."""
-    is_read = reason.startswith("read ") and not reason.startswith("read already")
+    is_read = reason.startswith(("read as ", "read without "))
     messages.warn(f"{'' if is_read else 'skipped '}{printable_path(path)}: {reason}")
 
 

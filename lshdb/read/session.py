@@ -154,10 +154,8 @@ class Session:
 
     def files(self, paths: Iterable[str]) -> Iterator[File]:
         """What paths and patterns lead to, each looked at when it is asked for."""
-        expanded: Iterable[str] = names.expanded(paths)
-        if isinstance(paths, Collection):
-            expanded = [*expanded]
-        return map(self.resolved, expanded)
+        expanded = names.expanded(paths)
+        return map(self.resolved, [*expanded] if isinstance(paths, Collection) else expanded)
 
     def resolved(self, path: str, key: str | None = None) -> File:
         """What a path leads to; with the key of a file that the user did not name."""
@@ -217,7 +215,7 @@ class Session:
                     yield batch
                     del batch  # before another is read: a line may have a hundred megabytes
             if is_empty:
-                counts.skipped.add("empty", file.path, "empty: it has no documents")
+                counts.skipped.add("empty", file.path, "it has no documents")
         except (InputError, OSError) as error:
             if getattr(error, "kind", "") == "binary" and file.is_archive:
                 option = options.option("--archives", "archives=True")

@@ -135,6 +135,6 @@ def test_files_without_documents_are_counted_in_a_folder_and_by_name(command: Co
     paths = [f"d/{name}" for name in sorted(empty)]
     for arguments in (["d"], paths):
         named = command.done("add", *arguments, "--list-skipped").err.splitlines()
-        assert named[:4] == [f"skipped {path}: empty: it has no documents" for path in paths]
+        assert named[:4] == [f"skipped {path}: it has no documents" for path in paths]
         assert named[-1] == "skipped: 4 empty"
     assert command.done("add", "-", stdin="").err.endswith("skipped: 1 empty\n")

@@ -178,7 +178,7 @@ class _Walk(walking.Walk):
             return super().listed(path, rules)
         entries: list[Any] = [*self.archives.members(path).values()]
         if not entries:
-            self._skipped.add("empty", path, "empty: it has no files")
+            self._skipped.add("empty", path, "it has no files")
         return entries, rules
 
 
