@@ -163,7 +163,7 @@ def text_fields(record: dict[str, Any]) -> dict[str, str]:
     {'a': 'many digits', 'b': 'bytes'}
     """
     kinds = {
-        name: "".join([*filter(None, map(_text_kind, _leaves(value)))][:1])
+        name: next(filter(None, map(_text_kind, _leaves(value))), "")
         for name, value in record.items()
         if type(value) not in _PLAIN
     }

@@ -44,18 +44,12 @@ def key_of_id(value: object) -> str | None:
     >>> [key_of_id(value) for value in ("a", 1, 1.0, 1.5, True, b"\x01", {"a": [2]}, float("nan"))]
     ['a', '1', '1', '1.5', 'true', '01', '{"a":[2]}', None]
     """
-    kind = type(value)
-    if kind is int:
+    if type(value) is int:
         return _digits(value)
-    if kind is not str:
-        text = _text_of(value)
-        if text is None:
-            return None
-        value = text
-    assert isinstance(value, str)
-    if fault := key_fault(value):
+    text = value if type(value) is str else _text_of(value)
+    if text is not None and (fault := key_fault(text)):
         raise InputError(fault)
-    return value
+    return text
 
 
 def key_fault(key: str) -> str | None:
@@ -132,7 +126,7 @@ def _text_of(value: object) -> str | None:
             raise InputError("is infinite")
         return None if value.is_nan() else str(value)
     if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(value).hex()
+        return value.hex()
     if hasattr(value, "tolist"):
         return key_of_id(value.tolist())  # an array of NumPy
     if hasattr(value, "as_py"):
@@ -167,7 +161,7 @@ def _text_of_float(value: float | np.floating) -> str | None:
         raise InputError(
             f"is {float(value)!r}, a float that may be rounded: write it as an integer or a string"
         )
-    if value == int(value):
+    if value.is_integer():
         return str(int(value))
     return repr(float(value)) if is_double else str(value)
 

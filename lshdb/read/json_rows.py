@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import chain
 from json.encoder import encode_basestring_ascii
-from typing import cast
+from typing import Any, cast
 
 from lshdb import json_text
 from lshdb.errors import InputError
@@ -147,24 +147,28 @@ def _record_of(line: bytes, options: RecordOptions) -> tuple[Record, bool, bool]
     Raises:
         InputError: it is not a JSON object; or, if strict, not Unicode.
     """
-    is_invalid_utf8, reason = False, ""
+    is_invalid_utf8 = False
     try:
-        record, has_large = json_text.loads_exactly(line)
-    except (ValueError, RecursionError) as error:
-        reason = json_reason(error)  # the error has a copy of the text
-    if reason and (clean := json_text.repaired(options.decoded(line)[0])) != line:
+        record, has_large = _parsed(line)
+    except InputError:
+        if (clean := json_text.repaired(options.decoded(line)[0])) == line:
+            raise
         is_invalid_utf8 = clean != line.removeprefix(BOM)
-        try:
-            (record, has_large), reason = json_text.loads_exactly(clean), ""
-        except (ValueError, RecursionError) as error:
-            reason = json_reason(error)
-    if reason:
-        raise InputError(f"not JSON: {reason}")
+        record, has_large = _parsed(clean)
     if not isinstance(record, dict):
         raise InputError(f"not a JSON object but {kind_of(record)}")
     if is_invalid_utf8 and options.strict:
         raise InputError("a lone surrogate, which is not Unicode text")
     return record, is_invalid_utf8, has_large
+
+
+def _parsed(line: bytes) -> tuple[Any, bool]:
+    """What `loads_exactly` gives; InputError if a line is not JSON."""
+    try:
+        return json_text.loads_exactly(line)
+    except (ValueError, RecursionError) as error:
+        reason = json_reason(error)  # the error has a copy of the text
+    raise InputError(f"not JSON: {reason}")
 
 
 def is_blank(line: bytes) -> bool:

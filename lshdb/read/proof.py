@@ -141,11 +141,11 @@ class Proof:
             return LeftFile(goes.key, reason, has_failed=False)
         try:
             status, going = _found(self.reread(goes, path))
-            if stays is None and going in self._staying:
-                raise UnprovedError(_STAYS)
         except UnprovedError as error:
             return LeftFile(goes.key, str(error))
         if stays is None:
+            if going in self._staying:
+                return LeftFile(goes.key, _STAYS)
             self._going.add(going)
             return ProvedFile(goes, path, status)
         why = ""

@@ -129,8 +129,9 @@ class Writer:
         if states:
             keys_of_ids = dict(zip(known_ids, known, strict=True))
             keys_of_ids |= zip(doc_ids, written.keys, strict=True)
-            rows = keys_of_ids.items()
-            store.set_files((doc_id, states[key]) for doc_id, key in rows if key in states)
+            store.set_files(
+                (doc_id, states[key]) for doc_id, key in keys_of_ids.items() if key in states
+            )
         return report
 
     def _store(
