@@ -136,7 +136,7 @@ def decided_files(
     if reads_twice(rule, choice, settings):
         paths = list(paths)
     run = Run(
-        options=options,
+        rows=options.rows,
         rule=rule,
         references=references_checked(choice, rule, path),
         settings=settings,
@@ -144,6 +144,7 @@ def decided_files(
         source=FilesOfRows(paths, session),
         paths=paths,
         timeout=store.timeout,
+        write=options.write,
         stored=stored,
         # There is room for temporary files beside the database.
         beside=None if os.environ.get("TMPDIR") else store.real_path.parent,

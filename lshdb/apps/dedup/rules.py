@@ -25,7 +25,7 @@ from lshdb.apps.passages.passages import CopiedShares
 from lshdb.columns import Columns
 from lshdb.errors import UsageError
 from lshdb.formatting import shortened
-from lshdb.groups import replaced
+from lshdb.groups import replaced, values_of
 from lshdb.maintain.resolve import resolve, with_passages
 from lshdb.options import SettingsOptions
 from lshdb.read.paths import escaped
@@ -319,13 +319,10 @@ def rule_of(
         raise _unknown(options)
     rule = RULES[name] if cut is None else CopiedRule
     if not rule.by_similarity:
-        similarity, named = options.drop.similarity, "cut" if cut else f"rule {options.drop.rule}"
-        if similarity.estimate:
-            raise UsageError(f"{named} compares contents: give no estimate")
-        if similarity.distinguish:
-            raise UsageError("distinguish is for rule similar, without estimate")
-        if not threshold is recall is None:
-            raise UsageError(f"{named} compares contents: give no threshold and no recall")
+        given = values_of(options.drop.similarity) | {"threshold": threshold, "recall": recall}
+        for unused in filter(given.get, given):
+            named = "cut" if cut else f"rule {options.drop.rule}"
+            raise UsageError(f"{named} compares contents: give no {unused}")
     return CopiedRule(cut) if cut is not None else rule.of(argument, options, threshold)
 
 

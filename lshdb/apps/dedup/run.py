@@ -32,7 +32,7 @@ from lshdb.apps.dedup.adding import has_run, merge_whole
 from lshdb.apps.dedup.collection import Collection, Locations
 from lshdb.apps.dedup.containing import Codes
 from lshdb.apps.dedup.cutting import Cutting
-from lshdb.apps.dedup.options import CUT_OF_TEXTS, DedupOptions, RuleOptions
+from lshdb.apps.dedup.options import CUT_OF_TEXTS, RowsOptions, RuleOptions
 from lshdb.apps.dedup.references import Reference, outermost, references_of
 from lshdb.apps.dedup.spool import Spool
 from lshdb.apps.keeping import ranking
@@ -40,7 +40,7 @@ from lshdb.apps.merging.merging import rebased
 from lshdb.apps.signatures import signature_sets
 from lshdb.errors import TIMEOUT, InputError, UsageError, warn
 from lshdb.formatting import counted
-from lshdb.options import FileName
+from lshdb.options import FileName, WritingOptions
 from lshdb.progress import Progress, silent
 from lshdb.read.batch import Batch, Origin
 from lshdb.read.counts import Failures
@@ -74,8 +74,8 @@ class Run:
     """One run. A context manager: temporary files are deleted at its end.
 
     Attributes:
-        options: of the job: which rows are dropped, what they are compared with, and how.
-        rule: the rule that they name.
+        rows: which rows are kept.
+        rule: the rule that these options name.
         references: those that they name.
         settings: the settings by which documents are signed: those of the database if there is one.
         session: reads the rows, and gets the failures of the job.
@@ -84,6 +84,7 @@ class Run:
         of_references: reads references, with the fields of the rows; None for a session like that
             of the rows.
         timeout: seconds to wait for databases that are references.
+        write: how documents are written.
         database: opens the database that kept rows are added to, if it is not open.
         stored: the database, if it is open.
         staged: whether kept rows are added at the end, by `merge`.
@@ -91,7 +92,7 @@ class Run:
         unkeyed: how many rows so far have their place for a key, as their id gives none.
     """
 
-    options: DedupOptions
+    rows: RowsOptions
     rule: rules.Rule
     references: Sequence[Reference]
     settings: Settings
@@ -100,6 +101,7 @@ class Run:
     paths: Iterable[str] = ()
     of_references: Session | None = None
     timeout: float = TIMEOUT
+    write: WritingOptions = field(default_factory=WritingOptions)
     database: Callable[[], Store] | None = None
     stored: Store | None = None
     staged: bool = False
@@ -107,11 +109,11 @@ class Run:
     unkeyed: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        rows, self._stage = self.options.rows, cast(Store | None, None)
+        self._stage = cast(Store | None, None)
         self._session_of_references = self.of_references or self.session.apart()
         self._limits = self.session.options.limits
         self._rows_read = hashlib.blake2b(digest_size=16)
-        self._choice, self._only_against = rows.choice, rows.choice.drop.only_against
+        self._choice = self.rows.choice
         self._is_stored = self.stored is not None or self.database is not None
         if not all(reference.is_database for reference in self.references):
             self.session.files_read = FilesRead(self._session_of_references.files_read)
@@ -119,7 +121,7 @@ class Run:
         self._inside = holding(self._choice.order.keep_in)
         if self._is_twice:
             check_read_twice(self.paths)
-        self._on_batch = self.options.write.on_batch or (lambda _: None)
+        self._on_batch = self.write.on_batch or (lambda _: None)
         self._progress: Progress = silent
         if self.stored is not None:
             self.rule.check(self.stored.settings, str(self.stored.path))
@@ -156,7 +158,7 @@ class Run:
             options = replace(usual, **names, order_field="")
             rows = data_frames.frame_of(reference.data, options)
             return self._indexed(rows.batches(), reference.name, contextlib.nullcontext(silent))
-        wanted = self.options.rows.fields
+        wanted = self.rows.fields
         session = self._session_of_references.like(
             **names,
             format="auto",
@@ -170,7 +172,7 @@ class Run:
             whole=False,
         )
         paths = [reference.name]
-        progress = session.shown(self.options.write.progress, "indexing", paths)
+        progress = session.shown(self.write.progress, "indexing", paths)
         return self._indexed(session.batches(paths), reference.name, progress)
 
     @contextlib.contextmanager
@@ -227,11 +229,11 @@ class Run:
         return self.session.options.root or os.path.realpath(os.curdir)
 
     def _job(self, store: Store) -> Job:
-        return Job(store, self.options.write.workers, self.session.counts.failures)
+        return Job(store, self.write.workers, self.session.counts.failures)
 
     def decided(self) -> Generator[deciding.DecidedBatch]:
         """The decisions, in the order and the batches of the input."""
-        progress = self.session.shown(self.options.write.progress, "dedup", self.paths)
+        progress = self.session.shown(self.write.progress, "dedup", self.paths)
         with progress as self._progress:
             yield from self._twice() if self._is_twice else self._once()
 
@@ -257,7 +259,7 @@ class Run:
         counts, batch = self.session.counts, None
         for batch in self.source.batches():
             self.unkeyed += batch.unkeyed
-            if self.options.rows.cut is not None and batch.origin is None and batch.keys:
+            if self.rows.cut is not None and batch.origin is None and batch.keys:
                 raise UsageError(CUT_OF_TEXTS)
             if self.staged and self._is_stored:
                 for key, form in zip(batch.keys, map(content.encoded, batch.contents), strict=True):
@@ -312,7 +314,7 @@ class Run:
 
     def _plan(self, stored: Collection | None, stage: Collection | None) -> deciding.Plan:
         assert isinstance(self.rule, rules.RowRule)
-        cutting, rows = None, self.options.rows
+        cutting, rows = None, self.rows
         if rows.cut is not None:
             field = self.session.options.content_field
             cutting = Cutting(self.settings.shingling.kind, field, rows.min_words)
@@ -320,7 +322,7 @@ class Run:
             self.rule,
             self._opened,
             stored,
-            None if self._only_against else stage,
+            None if self._choice.drop.only_against else stage,
             is_ordered=self._is_twice,
             options=rows,
             cutting=cutting,
@@ -339,7 +341,7 @@ class Run:
             reports += self._decided_one_by_one(spool, self._private())
         else:
             dropped = 0
-            for decisions in on_all.decisions(spool, self._opened, self.options.rows):
+            for decisions in on_all.decisions(spool, self._opened, self.rows):
                 spool.drop(decisions)
                 dropped += len(decisions)
                 self._progress(dropped, None, "documents dropped")

@@ -35,7 +35,7 @@ from lshdb.errors import TIMEOUT, InputError, SettingsWarning, UsageError, warn
 from lshdb.formatting import counted
 from lshdb.maintain.resolve import check_against, resolve
 from lshdb.model import Failure
-from lshdb.options import WalkingOptions
+from lshdb.options import WalkingOptions, WritingOptions
 from lshdb.read import counts
 from lshdb.read.batch import Batch, Origin
 from lshdb.read.files import FilesRead
@@ -284,7 +284,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     shape = request.shape
     rule = rules.rule_of(options.choice, shape.threshold, shape.recall)
     references = references_checked(options.choice, rule, options.into)
-    job = options.of_files
+    rows = options.of_files
     if options.into is None and (known := settings_known(references, TIMEOUT)) is not None:
         request = completed(request, known)
     with contextlib.ExitStack() as stack:
@@ -298,7 +298,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
                 warn(SettingsWarning(note))
         settings = resolve(request) if store is None else store.settings
         session = session_of_rows(
-            job.rows,
+            rows,
             settings,
             on_failure=options.on_failure,
             root=os.path.realpath(os.curdir),
@@ -309,7 +309,17 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
         masks, dropped = [np.zeros(0, dtype=bool)], Dropped()
         if store is not None and isinstance(rule, rules.SimilarRule):
             rule = replace(rule, threshold=settings.threshold)
-        run = Run(job, rule, references, settings, session, source, stored=store, staged=True)
+        run = Run(
+            rows,
+            rule,
+            references,
+            settings,
+            session,
+            source,
+            write=WritingOptions(workers=options.workers),
+            stored=store,
+            staged=True,
+        )
         stack.enter_context(run)
         for batch in run.decided():
             if batch.origin is not None:

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from lshdb.apps.dedup.options import ComparisonOptions, DedupOptions, RowsOptions, RuleOptions
+from lshdb.apps.dedup.options import ComparisonOptions, RowsOptions, RuleOptions
 from lshdb.apps.tables.options import ColumnOptions
 from lshdb.groups import Options, argument
 from lshdb.limits import DEFAULTS
@@ -14,7 +14,6 @@ from lshdb.options import (
     OwnLimits,
     ReadingOptions,
     WorkerCount,
-    WritingOptions,
 )
 
 
@@ -35,7 +34,7 @@ class DataOptions(Options):
     limits: OwnLimits = DEFAULTS
 
     @property
-    def of_files(self) -> DedupOptions:
+    def of_files(self) -> RowsOptions:
         """The options of rows of files that say the same."""
         columns = self.columns
         names = FieldOptions(
@@ -43,10 +42,6 @@ class DataOptions(Options):
             text_field=columns.text or "text",
             set_field=columns.set or "set",
         )
-        return DedupOptions(
-            rows=RowsOptions(
-                read=ReadingOptions(names=names, auto_key=True, metadata=False), choice=self.choice
-            ),
-            write=WritingOptions(workers=self.workers),
-            on_failure=self.on_failure,
+        return RowsOptions(
+            read=ReadingOptions(names=names, auto_key=True, metadata=False), choice=self.choice
         )

@@ -17,11 +17,11 @@ from lshdb.model import AddReport, Failure
 from lshdb.text.shingling import Content
 from lshdb.options import *
 from typing import Annotated
-from lshdb.apps.dedup.options import ComparisonOptions, DedupOptions, RowsOptions, RuleOptions
+from lshdb.apps.dedup.options import ComparisonOptions, RowsOptions, RuleOptions
 from lshdb.apps.tables.options import ColumnOptions
 from lshdb.groups import Options, argument
 from lshdb.limits import DEFAULTS
-from lshdb.options import BaseTexts, FieldOptions, FileName, OnFailure, OwnLimits, ReadingOptions, WorkerCount, WritingOptions
+from lshdb.options import BaseTexts, FieldOptions, FileName, OnFailure, OwnLimits, ReadingOptions, WorkerCount
 
 class DataOptions(Options):
     columns: ColumnOptions
@@ -33,7 +33,7 @@ class DataOptions(Options):
     on_failure: OnFailure
     limits: OwnLimits
     @property
-    def of_files(self) -> DedupOptions: ...
+    def of_files(self) -> RowsOptions: ...
     @overload
     def __init__(
         self,

@@ -22,7 +22,7 @@ from lshdb.apps.dedup import (
     run_outputs,
 )
 from lshdb.apps.dedup.adding import is_key_of
-from lshdb.apps.dedup.options import DedupOptions, DedupOutputs, RowsOptions
+from lshdb.apps.dedup.options import DedupOutputs, RowsOptions
 from lshdb.apps.dedup.references import completed, outermost, reference_of_text, settings_known
 from lshdb.apps.dedup.rows import head_with
 from lshdb.apps.dedup.run import Run, reads_twice, references_checked
@@ -323,10 +323,7 @@ class DedupJob:
         written = self.tables_written
         of_references = session.apart(self.of_references, naming="--against PATH:{}=NAME")
         return Run(
-            options=DedupOptions(
-                rows=self.rows,
-                write=WritingOptions(on_batch=self._on_batch, progress=messages.shows_progress()),
-            ),
+            rows=self.rows,
             rule=self.rule,
             references=self.references,
             settings=settings,
@@ -335,6 +332,7 @@ class DedupJob:
             paths=self.paths,
             of_references=of_references,
             timeout=running.timeout,
+            write=WritingOptions(on_batch=self._on_batch, progress=messages.shows_progress()),
             database=None if self.database is None else self._open,
             stored=store,
             staged=bool(written) and all(map(_is_file, written)),
