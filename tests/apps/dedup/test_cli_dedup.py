@@ -215,3 +215,14 @@ def test_rows_whose_ids_give_no_key_are_counted_and_have_their_place_for_one(
     command.write("in.jsonl", "".join(rows))
     done = command.done("dedup", "in.jsonl", "-o", "out.jsonl")
     assert "3 ids give no key, such as floats from 2^53 on, which may be rounded" in done.err
+
+
+def test_names_of_one_file_are_no_rows_of_an_earlier_run(command: Command) -> None:
+    command.write("new/a.txt", "the fox and the grapes")
+    command.write("old/b.txt", "another text in another folder")
+    command.path("new/h.txt").hardlink_to(command.path("new/a.txt"))
+    command.done("add", "-d", "seen.db", "old")
+    for known in (["-d", "seen.db"], ["--against", "old"], []):
+        says = command.done("dedup", "new", *known).err
+        assert "dropped 1, failed 0\n" in says
+        assert "left 1 document: already one file: new/h.txt\n" in says

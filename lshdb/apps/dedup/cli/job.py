@@ -406,7 +406,8 @@ class DedupJob:
             others = [
                 row
                 for row in dropped
-                if not (row.key == row.kept or have_one_file(row.key, row.kept, self.root))
+                if (row.reference is None and row.kept_file is not None)  # of this run
+                or not (row.key == row.kept or have_one_file(row.key, row.kept, self.root))
             ]
             counts["stored"] += len(dropped) - len(others)
             dropped = others
