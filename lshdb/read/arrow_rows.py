@@ -240,11 +240,12 @@ def records_of(batch: pa.RecordBatch) -> tuple[Iterable[Record], Set[int]]:
 
 def _is_utf8(scalar: pa.Scalar) -> bool:
     """Whether all texts in a value are UTF-8."""
-    with contextlib.suppress(OverflowError):
-        try:
-            scalar.as_py()
-        except ValueError as error:
-            return not isinstance(error, UnicodeDecodeError)
+    try:
+        scalar.as_py()
+    except UnicodeDecodeError:
+        return False
+    except (ValueError, OverflowError):
+        pass
     return True
 
 

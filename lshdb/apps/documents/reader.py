@@ -378,26 +378,18 @@ def _to_utf8(source: inputs.Input, chunks: Iterator[bytes], encoding: str) -> It
 def _guessed(source: inputs.Input, data: bytearray) -> tuple[str, str | None] | None:
     """A text in the encoding that was guessed last or is guessed now; see Input.guessed."""
     extracted = source.options.stored_guess(source.file.key)
-    encoding = _encoding_of(extracted)
+    encoding = ""
+    with contextlib.suppress(ValueError, AttributeError):
+        encoding = json.loads(extracted or "").get("encoding", "")
     try:
-        text = data.decode(encoding or "")
-    except (UnicodeDecodeError, LookupError):  # or none was guessed before
+        text = data.decode(encoding)
+    except (UnicodeDecodeError, LookupError, TypeError):  # or none was guessed before
         if (guess := guessing.guess(data)) is None:
             return None
         text, encoding = guess.text, guess.encoding
         extracted = json.dumps({"by": guess.by, "encoding": encoding})
     source.counts.skipped.add("guessed", source.file.path, f"read as {encoding}, a guess")
     return text, extracted
-
-
-def _encoding_of(extracted: str | None) -> str | None:
-    """The guessed encoding of a text, from the stored state of its file; None if not guessed."""
-    if not extracted:
-        return None
-    with contextlib.suppress(ValueError, AttributeError):
-        encoding = json.loads(extracted).get("encoding")
-        return encoding if isinstance(encoding, str) else None
-    return None
 
 
 @contextlib.contextmanager
