@@ -120,7 +120,7 @@ def _text_of(value: object) -> str | None:
     if isinstance(value, Integral):
         return _digits(value)
     if isinstance(value, float | np.floating):
-        return _text_of_float(value)
+        return _text_of_float(float(value))
     if isinstance(value, Decimal):
         if value.is_infinite():
             raise InputError("is infinite")
@@ -151,19 +151,15 @@ def _in_json(value: object) -> object:
     return _text_of(value)
 
 
-def _text_of_float(value: float | np.floating) -> str | None:
+def _text_of_float(value: float) -> str | None:
     """The text of a float; None for NaN."""
     if value != value:
         return None
-    is_double = isinstance(value, float)
-    bits = 53 if is_double else min(53, np.finfo(type(value)).nmant + 1)
-    if abs(float(value)) >= 1 << bits:
+    if abs(value) >= 1 << 53:
         raise InputError(
-            f"is {float(value)!r}, a float that may be rounded: write it as an integer or a string"
+            f"is {value!r}, a float that may be rounded: write it as an integer or a string"
         )
-    if value.is_integer():
-        return str(int(value))
-    return repr(float(value)) if is_double else str(value)
+    return str(int(value)) if value.is_integer() else repr(value)
 
 
 def _text_of_time(value: date | time | np.datetime64) -> str:

@@ -115,11 +115,8 @@ def keys_of(df: DataFrame, name: str) -> Column:
 
 def _keys(ids: pa.Array) -> pa.Array:
     """The keys of ids of any type, string[n]; null where there is none."""
-    # As Python's floats, those of 32 bits would have other digits.
-    is_float = pa.types.is_floating(ids.type)
-    values = ids.to_numpy(zero_copy_only=False) if is_float else ids.to_pylist()
     keys: list[str | None] = []
-    for value in values:
+    for value in ids.to_pylist():
         try:
             keys.append(key_of_id(value))
         except InputError:
