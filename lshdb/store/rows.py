@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, TypeVar, cast, get_type_hints
 
 import numpy as np
 
-from lshdb import offers
 from lshdb.errors import DamagedFile, OtherFormat
 from lshdb.options import SqlValue
 from lshdb.sketch.constructions import Construction
@@ -145,10 +144,10 @@ def settings_of(
             for value in row
         ]
         threshold, recall, shingle, lanes, construction, sketch, seed, content, *others = values
-        passages, lane_bits, names, _, later, *state = others
+        passages, lane_bits, parts, _, later, *state = others
         if later:
             raise OtherFormat(f"{path} uses what this lshdb does not know: upgrade lshdb")
-        texts, in_file = tuple(map(_base_text, base_rows)), offers.TABLES.keys() & json.loads(names)
+        texts, in_file = tuple(map(_base_text, base_rows)), json.loads(parts)
         settings = Settings(
             threshold,
             recall,
