@@ -13,10 +13,12 @@ where and why, and the rows as they were read. And the way back: rows to files.
     formats       the door for what reads and writes: modules for rows, apps for documents
     json_rows, csv_rows     JSON lines and arrays; CSV and TSV
     arrow_rows   Parquet and Arrow
+    proof         whether a file can be deleted, as it and what stays are read now
     sinks         what the writers of all formats share
     outputs       files that take their names when they are complete
     records, metadata       one record to a document: all rules; its other fields as JSON
 
 Doors: arrow_rows, batch, compression, counts, csv_rows, encodings, files, formats, inputs,
-json_rows, kinds, metadata, outputs, paths, records, session, sinks, walking.
+json_rows, kinds, metadata, outputs, paths, proof, records,
+session, sinks, walking.
 """

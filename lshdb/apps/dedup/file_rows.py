@@ -11,11 +11,11 @@ from lshdb.apps.dedup.deciding import DecidedBatch
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import DedupOptions, RowsOptions
 from lshdb.apps.dedup.run import Run, reads_twice, references_checked
-from lshdb.apps.review.proof import CHANGED
 from lshdb.errors import InputError
 from lshdb.read.batch import Batch
 from lshdb.read.files import identity_of, resolved
 from lshdb.read.paths import printable_path
+from lshdb.read.proof import CHANGED
 from lshdb.read.session import Session, session_of
 from lshdb.results import Result
 from lshdb.sketch.settings import Settings

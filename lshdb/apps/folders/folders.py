@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from lshdb import formatting
-from lshdb.apps.review import proof
 from lshdb.groups import replaced
 from lshdb.options import ClustersOptions
+from lshdb.read import proof
 from lshdb.read.files import file_identity
 from lshdb.read.paths import file_of_key, is_archive, path_of_key, printable_path
 from lshdb.search.pairs import all_clusters

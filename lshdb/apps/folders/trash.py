@@ -23,7 +23,10 @@ from lshdb import errors
 from lshdb.apps.ignoring.rules import IGNORE_FILE
 from lshdb.apps.review.decisions import Decision, dropped_contents
 from lshdb.apps.review.dropped_files import dropped_files
-from lshdb.apps.review.proof import (
+from lshdb.apps.review.storing_decisions import undo_chosen
+from lshdb.read.counts import reason
+from lshdb.read.paths import printable_path
+from lshdb.read.proof import (
     LeftFile,
     Proof,
     ProvedFile,
@@ -32,9 +35,6 @@ from lshdb.apps.review.proof import (
     proof_of,
     stays_not,
 )
-from lshdb.apps.review.storing_decisions import undo_chosen
-from lshdb.read.counts import reason
-from lshdb.read.paths import printable_path
 from lshdb.store import partial_files
 from lshdb.store.store import Store
 

@@ -9,7 +9,6 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     changes     titles of documents in a list, and how they differ from the one that stays
     reviewing   forms, keys and pages that write decisions, each once, and take them back
     drawing     the numbers behind the pictures
-    proof       whether a file can be deleted, as it and what stays are read now
     dropped_files  files of dropped documents, each proved before it goes
     drop_list, pair_sample  documents of clusters that can be removed; some of all pairs
     cli         `lshdb review`, `decide` and `decisions`; proving names what can be deleted
@@ -17,5 +16,5 @@ In: a database, filters, decisions. Out: plain objects; no HTML, and no colours 
     file_state  whether a file has changed since a result was computed
 
 Doors: beginnings, changes, cli.proving, decisions, drawing, dropped_files,
-file_state, listing, options, proof, reviewing, storing_decisions.
+file_state, listing, options, reviewing, storing_decisions.
 """

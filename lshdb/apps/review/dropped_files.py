@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lshdb.apps.review import proof
 from lshdb.apps.review.decisions import Contents, decision_rows
 from lshdb.options import QueryOptions
+from lshdb.read import proof
 from lshdb.search.query import search
 from lshdb.store.lookups import StoredFile
 from lshdb.store.store import Store

@@ -15,8 +15,8 @@ from helpers import Command, database_of, files_to_drop, left_files, unprivilege
 
 import lshdb
 from lshdb.apps.folders import trash
-from lshdb.apps.review.proof import LeftFile
 from lshdb.database import store_of
+from lshdb.read.proof import LeftFile
 
 TEXT = "the ferry leaves the island at noon and comes back at six in the evening every day"
 BOTH = {"kept.txt": TEXT, "copy.txt": TEXT}

@@ -27,8 +27,6 @@ from lshdb.apps.dedup.references import completed, outermost, reference_of_text,
 from lshdb.apps.dedup.rows import head_with
 from lshdb.apps.dedup.run import Run, reads_twice, references_checked
 from lshdb.apps.merging.merging import rebased
-from lshdb.apps.review import proof
-from lshdb.apps.review.proof import LeftFile
 from lshdb.cli import files, messages, options, parameters, running
 from lshdb.database import store_of
 from lshdb.errors import Cut, UsageError
@@ -36,7 +34,7 @@ from lshdb.groups import replaced
 from lshdb.maintain.resolve import OF_INDEX, resolve
 from lshdb.model import AddReport
 from lshdb.options import SettingsOptions, WritingOptions
-from lshdb.read import formats, sinks
+from lshdb.read import formats, proof, sinks
 from lshdb.read.batch import TableSchema
 from lshdb.read.counts import ReadCounts
 from lshdb.read.files import have_one_file, resolved
@@ -47,6 +45,7 @@ from lshdb.read.paths import (
     path_of_key,
     printable_path,
 )
+from lshdb.read.proof import LeftFile
 from lshdb.read.session import Session
 from lshdb.sketch.settings import Settings
 from lshdb.store.store import Store

@@ -7,12 +7,12 @@ from lshdb import formatting
 from lshdb.apps.folders import trash as aside
 from lshdb.apps.review.cli import proving
 from lshdb.apps.review.decisions import dropped_contents
-from lshdb.apps.review.proof import LeftFile
 from lshdb.cli import messages, results
 from lshdb.cli.options import DatabaseFile, Form
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option, Options
+from lshdb.read.proof import LeftFile
 
 
 class TrashOptions(Options):

@@ -2,13 +2,14 @@
 
 from typing import Annotated
 
-from lshdb.apps.review import dropped_files, proof
+from lshdb.apps.review import dropped_files
 from lshdb.apps.review.cli import proving
 from lshdb.apps.review.decisions import Decision
 from lshdb.cli import options, results
 from lshdb.database import store_of
 from lshdb.errors import UsageError
 from lshdb.groups import Option
+from lshdb.read import proof
 
 _SHOWN = ("decision", "verdict", "keys", "state", "who", "decided", "note")
 

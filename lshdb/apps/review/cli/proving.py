@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import typer
 
-from lshdb.apps.review import proof
 from lshdb.apps.review.drop_list import dropped_members
 from lshdb.cli import messages, results, running
 from lshdb.cli.options import Form
 from lshdb.database import Database, store_of
 from lshdb.formatting import counted
 from lshdb.model import Cluster
+from lshdb.read import proof
 from lshdb.read.files import file_identity
 from lshdb.read.paths import escaped, path_of_key, printable_path
 from lshdb.search.result_tables import roles
