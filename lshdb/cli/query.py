@@ -91,7 +91,7 @@ def query(
     counts = _QueryCounts(options.similar.top)
     form.check(file.db, *files)
     with file.open("read") as database, ExitStack() as stack:
-        several = False
+        several, session = False, None
         if files:
             session = documents.queries_session(database, reading)
             if several := session.may_be_several(files, _ADVICE):
@@ -112,9 +112,13 @@ def query(
             results.write_results({"query": str}, keys, form, noun=noun, none=none)
         else:
             _write_matches(answers, database, options, form, minimum=minimum, several=several)
+    failed = session.counts.failures.count if session else 0
     if several or unmatched:
-        counts.report(several=several)
-    return bool(counts.failed or (fail_if_found and counts.matched))
+        bad = f", failed {failed:,}" if failed else ""
+        messages.message(f"queries {counts.queries:,}, with a match {counts.matched:,}{bad}")
+    if session and several:
+        documents.report_skipped_files(session.counts.skipped.counts())
+    return bool(failed or (fail_if_found and counts.matched))
 
 
 class _QueryCounts:
@@ -125,7 +129,6 @@ class _QueryCounts:
         self.queries = self.matched = 0
         self.files: set[str] = set()
         self.progress: progress.Progress = progress.silent
-        self._session: Session | None = None
 
     def answers(
         self,
@@ -137,7 +140,6 @@ class _QueryCounts:
         several: bool,
     ) -> Iterator[_Answer]:
         """The matches of the documents of files, whose keys are remembered."""
-        self._session = session
         if self.top is not None:
             # One more, as a file is left out of its own matches.
             options = groups.replaced(options, top=self.top + 1)
@@ -170,18 +172,6 @@ class _QueryCounts:
             if not self.queries % _COUNTED:
                 self.progress(self.queries, None, "queries")
             yield name, others[: self.top]
-
-    @property
-    def failed(self) -> int:
-        """How many queries could not be read."""
-        return self._session.counts.failures.count if self._session else 0
-
-    def report(self, *, several: bool) -> None:
-        """Print the counts, and which files were skipped among several."""
-        bad = f", failed {self.failed:,}" if self.failed else ""
-        messages.message(f"queries {self.queries:,}, with a match {self.matched:,}{bad}")
-        if self._session and several:
-            documents.report_skipped_files(self._session.counts.skipped.counts())
 
 
 def _write_matches(

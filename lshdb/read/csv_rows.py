@@ -20,7 +20,7 @@ from typing import Any, Self, cast
 from lshdb import offers
 from lshdb.errors import InputError, UsageError
 from lshdb.formatting import counted
-from lshdb.json_text import REPLACEMENT, without_surrogates
+from lshdb.json_text import without_surrogates
 from lshdb.limits import OBJECT_BYTES
 from lshdb.read import batch, inputs, json_rows, paths, records, sinks
 
@@ -77,7 +77,7 @@ def read(source: inputs.Input, format: str) -> Iterator[batch.Batch]:
                 documents.fail(index, f"{len(row)} fields, and the heading names {named}")
             elif not options.only_rows:
                 record = dict(zip(schema.columns, row, strict=True))
-                is_invalid_utf8 = lines.is_invalid_utf8 and not records.is_utf8(lines.record)
+                is_invalid_utf8 = not records.is_utf8(lines.record)
                 documents.take(index, record, is_invalid_utf8, has_texts=False)
         if numbers:
             size = size * (1 + options.whole) + OBJECT_BYTES * len(numbers)
@@ -186,7 +186,6 @@ class Lines:
         waiting: the lines that were read but not taken, the last one first; empty for one that is
             too long.
         record: the lines taken since it began, as they are in the file.
-        is_invalid_utf8: whether there were bytes that are not UTF-8; they become U+FFFD.
         largest: bytes of a line, and of a record.
     """
 
@@ -196,7 +195,6 @@ class Lines:
     def __post_init__(self) -> None:
         self.number = 1
         self.waiting: list[bytes] = []
-        self.is_invalid_utf8 = False
         self.largest = self.source.options.limits.largest_row
         self._blocks = json_rows.line_blocks(_with_newlines(self.source.text), self.largest)
         self.begin_record()
@@ -245,7 +243,6 @@ class Lines:
         self.number += 1
         self.record += line
         text = _text_of(line)
-        self.is_invalid_utf8 |= REPLACEMENT in text
         return text.removeprefix("\ufeff") if self.number == 2 else text
 
 
