@@ -7,7 +7,7 @@ In: a file, damaged or not. Out: its problems, or a rebuilt index.
     findings   a problem, and the report
     reindex    rebuilds the index, for another threshold or shape or a repair
     resolve    options to the settings of a file: bands and rows by threshold and recall
-    choices, analysis    `lshdb tune`: the constructions worth having, by their curves
+    choices     `lshdb tune`: the constructions worth having, by their curves
 
-Doors: analysis, check, choices, examining, findings, reindex, resolve.
+Doors: check, choices, examining, findings, reindex, resolve.
 """

@@ -8,7 +8,7 @@ from typing import Literal
 
 from lshdb import offers
 from lshdb.errors import Cut, UsageError, warn_of_limit
-from lshdb.maintain import analysis, resolve
+from lshdb.maintain import resolve
 from lshdb.options import TuneOptions
 from lshdb.results import Result
 from lshdb.sketch.constructions import MAX_LANES, Construction, candidate_probability
@@ -124,7 +124,7 @@ def ranked(
     def cost(tuned: Tuned) -> tuple[float, int, str]:
         shape, candidates = tuned.construction, tuned.candidates
         if candidates is None:
-            candidates = analysis.mean_below(threshold, shape)
+            candidates = resolve.mean_below(threshold, shape)
         return candidates, shape.bands, str(shape)
 
     kept, fewest = [], MAX_LANES + 1

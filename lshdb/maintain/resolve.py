@@ -7,11 +7,11 @@ from dataclasses import fields, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
+from statistics import fmean
 from typing import Any, Literal
 
 from lshdb import groups, offers, options
 from lshdb.errors import SettingsError, SettingsMismatch
-from lshdb.maintain.analysis import mean_below
 from lshdb.sketch.constructions import Construction, candidate_probability
 from lshdb.sketch.settings import MIN_LANES, Settings, SketchName, parts_of, settings_record
 from lshdb.text.content import normalized
@@ -40,6 +40,9 @@ to twice as many elsewhere (docs/figures.md). Below 0.7 no shape of 128 lanes is
 
 OF_INDEX = ("threshold", "recall", "bands", "rows", "construction")
 """The settings of the index alone: signatures do not depend on them, and reindex changes them."""
+
+_PARTS = 32
+"""Parts of the range below a threshold, between which a curve is evaluated for its mean."""
 
 PURPOSES = {
     "short-text": ("char:3-cjk", 0.55),
@@ -186,6 +189,16 @@ def last_level(
         sizes, recall, key=lambda size: candidate_probability(threshold, of_size(size))
     )
     return of_size(sizes[index]) if index < maximum else None
+
+
+def mean_below(threshold: float, construction: Construction) -> float:
+    """The mean probability that pairs below a threshold are candidates, if all are as frequent.
+
+    >>> round(mean_below(0.8, Construction(rows=6, bands=16)), 3)
+    0.267
+    """
+    similarities = (threshold * part / _PARTS for part in range(1, _PARTS))
+    return fmean(candidate_probability(similarity, construction) for similarity in similarities)
 
 
 def choose_construction(threshold: float, recall: float, lanes: int) -> Construction:

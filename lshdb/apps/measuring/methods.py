@@ -20,7 +20,6 @@ from lshdb.apps.measuring import predictions, sampling
 from lshdb.apps.measuring.model import Measured, MeasuredRecall
 from lshdb.apps.measuring.options import MeasureOptions
 from lshdb.database import Database, store_of
-from lshdb.maintain import analysis
 from lshdb.progress import shown
 from lshdb.search import lookup, similarity
 from lshdb.sketch import minhash
@@ -161,7 +160,7 @@ class _PairCounts:
         similar = scores >= self.threshold
         row, column, scores = row[similar], column[similar], scores[similar]
         is_known_pair = is_candidate[row, column]
-        p = analysis.curve(scores, self.store.settings.construction)
+        p = predictions.curve(scores, self.store.settings.construction)
         self._similar_candidates += int(is_known_pair.sum())
         self._expected_similar += float(p.sum())
         # In a pair of two queries, each finds the other or neither does: it counts once.

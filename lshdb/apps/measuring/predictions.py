@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lshdb.maintain import analysis
 from lshdb.sketch.constructions import Construction
 from lshdb.text.arrays import Shares
 
@@ -48,13 +47,29 @@ class Distribution:
         return roots
 
 
+def curve(similarities: Shares, construction: Construction) -> Shares:
+    """The probabilities that pairs of similarities float64[n] are candidates, float64[n].
+
+    p starts as s^r; AND r turns it into p^r, OR b into 1 - (1 - p)^b, as -expm1(b log1p(-p)),
+    which is precise for small p.
+
+    >>> curve(np.array([0.509, 0.8]), Construction(rows=5, bands=20)).round(3).tolist()
+    [0.501, 1.0]
+    """
+    p: Shares = np.asarray(similarities, dtype=np.float64) ** construction.rows
+    with np.errstate(divide="ignore"):  # log1p(-1) is -infinity, which expm1 turns into 1
+        for kind, size in construction.levels:
+            p = p**size if kind == "and" else -np.expm1(size * np.log1p(-p))
+    return p
+
+
 def candidates_per_query(
     distribution: Distribution, documents: int, construction: Construction
 ) -> float:
     """The expected candidates of a query among N documents: N sum_i w_i p(s_i)."""
     # For small p it is proportional to this power of s.
     power = construction.rows * construction.min_bands
-    p = analysis.curve(distribution.for_power(power), construction)
+    p = curve(distribution.for_power(power), construction)
     return documents * float((distribution.weights * p).sum())
 
 

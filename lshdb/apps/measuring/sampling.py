@@ -7,7 +7,6 @@ import numpy as np
 
 from lshdb.apps.measuring import predictions
 from lshdb.errors import Cut, warn_of_limit
-from lshdb.maintain import analysis
 from lshdb.options import TuneOptions
 from lshdb.search import lookup
 from lshdb.sketch.constructions import Construction
@@ -60,7 +59,7 @@ def distribution_of(store: Store, seed: int) -> tuple[int, predictions.Distribut
             return documents, predictions.Distribution(np.zeros(lanes + 1))
         indices = rng.permutation(len(doc_ids))[:_QUERIES]
         plain = Construction(store.settings.construction.rows, store.settings.construction.bands)
-        probabilities = analysis.curve(grid, plain)
+        probabilities = predictions.curve(grid, plain)
         tail = probabilities >= 0.5
         # Documents of the sample, and those that share a bucket with one of the queries.
         agree, neighbours = np.zeros((2, lanes + 1))

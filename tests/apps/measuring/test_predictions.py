@@ -27,6 +27,13 @@ SHAPES = [Construction(6, 16), Construction(25, 50), CASCADE, Construction.parse
 
 
 @pytest.mark.parametrize("construction", SHAPES, ids=str)
+def test_a_curve_has_the_probability_of_each_similarity(construction: Construction) -> None:
+    similarities = np.linspace(0, 1, 41)
+    expected = [candidate_probability(s, construction) for s in similarities.tolist()]
+    np.testing.assert_allclose(predictions.curve(similarities, construction), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("construction", SHAPES, ids=str)
 def test_candidates_are_the_sum_over_similarities(construction: Construction) -> None:
     weights = np.linspace(0, 1 / 128, 129)
     distribution = Distribution(weights)

@@ -1,4 +1,4 @@
-"""What the formulas predict, against brute force and against databases."""
+"""The constructions that tune lists, against the formulas and against databases."""
 
 from __future__ import annotations
 
@@ -6,32 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import inspection
-import numpy as np
 import pytest
 from helpers import Command, database_of
 
 import lshdb
 from lshdb.errors import SettingsError, UsageError
-from lshdb.maintain import analysis
 from lshdb.maintain.choices import BAND_BYTES, tune
 from lshdb.maintain.resolve import choose_construction
 from lshdb.sketch.constructions import Construction, candidate_probability
-
-CASCADE = Construction.parse("and 4, or 4, and 4, or 4")
-SHAPES = [Construction(6, 16), Construction(25, 50), CASCADE, Construction.parse("or 4, and 4")]
-
-
-# the formulas
-
-
-@pytest.mark.parametrize("construction", SHAPES, ids=str)
-def test_what_is_forecast_is_the_sum_over_points(construction: Construction) -> None:
-    similarities = np.linspace(0, 1, 41)
-    expected = [candidate_probability(s, construction) for s in similarities.tolist()]
-    np.testing.assert_allclose(analysis.curve(similarities, construction), expected, rtol=1e-12)
-
-
-# the choice
 
 
 @pytest.mark.parametrize(
