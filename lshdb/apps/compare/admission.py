@@ -93,7 +93,51 @@ def add_unless_similar(store: Store, options: AdmissionOptions) -> Admission:
     with store.writing():
         # The index may have been rebuilt since the file was read last.
         part = replace(part, signed=writing.signatures_of(part, store.settings))
-        return _admitted(store, part, batch.contents[0], options)
+        (key,) = part.keys
+        ((outcome,), _) = writing.outcomes(part, store.known([key]))
+        old = None
+        if options.replace is not None:
+            old = stored_document(store, options.replace)
+        if outcome == "updated" and options.replace != key:
+            stored = stored_document(store, key).content
+            holds = f", {shortened(str(stored), _SHOWN)!r}" if stored not in (None, "") else ""
+            raise KeyInUse(
+                f"the key {key!r} is in use by another document{holds}: give another key, or this "
+                "one as replace, too"
+            )
+        threshold, compares_all, recall = comparison_at(store.settings, options.threshold)
+        # Some more, as neither the replaced document nor its own earlier version counts.
+        query = RankingOptions(top=options.top + 3, threshold=threshold, exhaustive=compares_all)
+        ((matches, cuts),) = answers(store, query, writing.query_batch(part), None)
+        if cuts:  # what is similar may be in the rest of a large bucket
+            ((matches, _),) = answers(
+                store, replaced(query, top=None), writing.query_batch(part), None
+            )
+        others = [match for match in matches if match.key not in (key, options.replace)]
+        became: AdmissionOutcome = "unchanged" if outcome == "unchanged" else "added"
+        if old is not None and (outcome, old.key) != ("unchanged", key):
+            became = "replaced"
+        elif outcome == "added" and others and not options.force:
+            became = "similar"
+        assert part.signed is not None
+        admission = Admission(
+            key,
+            became,
+            tuple(_similar(store, match, batch.contents[0]) for match in others[: options.top]),
+            len(others) > options.top,
+            old if became == "replaced" else None,
+            threshold,
+            recall,
+            compares_all,
+            not part.signed.shingles[0],
+        )
+        if became in ("added", "replaced"):
+            if old is not None and old.key != key:
+                writing.delete(store, [old.doc_id])
+            writer = writing.Writer(store)
+            writer.write(part)
+            writer.finish()
+        return admission
 
 
 def comparison_at(settings: Settings, threshold: float | None) -> tuple[float, bool, float]:
@@ -114,55 +158,6 @@ def comparison_at(settings: Settings, threshold: float | None) -> tuple[float, b
     recall = recall_at(settings, threshold)
     compares_all = threshold < settings.threshold and recall < settings.recall
     return threshold, compares_all, 1.0 if compares_all else recall
-
-
-def _admitted(
-    store: Store, part: parts.SignedPart, content: Content, options: AdmissionOptions
-) -> Admission:
-    """Compare a signed document and add it, replace another, or leave it out; in a transaction."""
-    (key,) = part.keys
-    ((outcome,), _) = writing.outcomes(part, store.known([key]))
-    old = None
-    if options.replace is not None:
-        old = stored_document(store, options.replace)
-    if outcome == "updated" and options.replace != key:
-        stored = stored_document(store, key).content
-        holds = f", {shortened(str(stored), _SHOWN)!r}" if stored not in (None, "") else ""
-        raise KeyInUse(
-            f"the key {key!r} is in use by another document{holds}: give another key, or this one "
-            "as replace, too"
-        )
-    threshold, compares_all, recall = comparison_at(store.settings, options.threshold)
-    # Some more, as neither the replaced document nor its own earlier version counts.
-    query = RankingOptions(top=options.top + 3, threshold=threshold, exhaustive=compares_all)
-    ((matches, cuts),) = answers(store, query, writing.query_batch(part), None)
-    if cuts:  # what is similar may be in the rest of a large bucket
-        ((matches, _),) = answers(store, replaced(query, top=None), writing.query_batch(part), None)
-    others = [match for match in matches if match.key not in (key, options.replace)]
-    became: AdmissionOutcome = "unchanged" if outcome == "unchanged" else "added"
-    if old is not None and (outcome, old.key) != ("unchanged", key):
-        became = "replaced"
-    elif outcome == "added" and others and not options.force:
-        became = "similar"
-    assert part.signed is not None
-    admission = Admission(
-        key,
-        became,
-        tuple(_similar(store, match, content) for match in others[: options.top]),
-        len(others) > options.top,
-        old if became == "replaced" else None,
-        threshold,
-        recall,
-        compares_all,
-        not part.signed.shingles[0],
-    )
-    if became in ("added", "replaced"):
-        if old is not None and old.key != key:
-            writing.delete(store, [old.doc_id])
-        writer = writing.Writer(store)
-        writer.write(part)
-        writer.finish()
-    return admission
 
 
 def _similar(store: Store, match: model.Match, content: Content) -> Similar:
