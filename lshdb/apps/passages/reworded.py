@@ -448,22 +448,21 @@ def reworded_pairs(
         max_candidates: documents that each one is compared with, those that share most of what is
             rare in it; None for all that share enough.
     """
-    pairs = _pairs(Search.of(reader, query, max_candidates), progress, last)
-    yield from pairs if query.top is None else nlargest(query.top, pairs, key=_score)
+    search = Search.of(reader, query, max_candidates)
 
+    def pairs() -> Iterator[PassagePair]:
+        done, (total, _) = 0, reader.count()
+        for all_ids, all_keys in reader.all_keys():
+            count = len(all_ids) if last is None else int(np.searchsorted(all_ids, last, "right"))
+            doc_ids, keys = all_ids[:count], all_keys[:count]
+            waiting = zip(doc_ids.tolist(), keys, strict=True)
+            for texts in similarity.batches_of_text(reader, doc_ids):
+                for text, terms in zip(texts, rare_words.terms_of(texts), strict=True):
+                    doc_id, key = next(waiting)
+                    for source in search.of_text(text, terms, doc_id, doc_id):
+                        shares = source.coverage, source.stored_coverage
+                        yield PassagePair(key, source.key, source.words, *shares, source.passages)
+                    done += 1
+                    progress(done, total, "documents")
 
-def _pairs(search: Search, progress: Progress, last: int | None) -> Iterator[PassagePair]:
-    reader = search.reader
-    done, (total, _) = 0, reader.count()
-    for all_ids, all_keys in reader.all_keys():
-        count = len(all_ids) if last is None else int(np.searchsorted(all_ids, last, "right"))
-        doc_ids, keys = all_ids[:count], all_keys[:count]
-        waiting = zip(doc_ids.tolist(), keys, strict=True)
-        for texts in similarity.batches_of_text(reader, doc_ids):
-            for text, terms in zip(texts, rare_words.terms_of(texts), strict=True):
-                doc_id, key = next(waiting)
-                for source in search.of_text(text, terms, doc_id, doc_id):
-                    shares = source.coverage, source.stored_coverage
-                    yield PassagePair(key, source.key, source.words, *shares, source.passages)
-                done += 1
-                progress(done, total, "documents")
+    yield from pairs() if query.top is None else nlargest(query.top, pairs(), key=_score)

@@ -83,7 +83,10 @@ def decide(
         _undo(file, words or [])
         return
     if source is not None and reads_decisions:
-        _take_in(file, source, choice.who)
+        decisions = list(storing_decisions.decisions_of_file(source, files.stdin(), choice.who))
+        with file.open("write") as database:
+            new = database.add_decisions(decisions)
+        messages.message(f"decisions: {new:,} new, {len(decisions) - new:,} known")
         return
     if source is not None:
         names = [*files.entries_of(source, null=choice.null)]
@@ -98,14 +101,6 @@ def decide(
         decided = f", decision {stored[0].decision}{last}"
     count = formatting.counted(len(set(names)), "document")
     messages.message(f"{verdict}: {count}{decided}")
-
-
-def _take_in(file: options.DatabaseFile, source: str, who: str | None) -> None:
-    """Store the decisions in a file."""
-    decisions = list(storing_decisions.decisions_of_file(source, files.stdin(), who))
-    with file.open("write") as database:
-        new = database.add_decisions(decisions)
-    messages.message(f"decisions: {new:,} new, {len(decisions) - new:,} known")
 
 
 def _undo(file: options.DatabaseFile, numbers: list[str]) -> None:
