@@ -5,7 +5,7 @@ stay.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from lshdb.apps.dedup.statements import HAS_RUN, INSERT_RUN
@@ -37,26 +37,28 @@ class Versions:
         self._looked_up = set[str]()
 
     def look_up(self, keys: Sequence[str], digests: Sequence[bytes]) -> None:
-        """Find the documents under the keys of a batch, and under those that distinguish them."""
-        self.known = self.store.known([*dict.fromkeys(keys)])
-        self._looked_up = set(keys)
-        others = {
+        """Find the documents under the keys of a batch, and under those that distinguish them.
+
+        All at once, which takes a fifth of the time: an id may be in all files of a series.
+        """
+        self._add(keys)
+        self._add(
             distinct_key(key, digest, {key: self.known[key].digest}.get)
             for key, digest in zip(keys, digests, strict=True)
             if key in self.known
-        }
-        self._add(others - self._looked_up)
+        )
 
-    def _add(self, keys: set[str]) -> None:
-        if keys:
-            self.known |= self.store.known([*keys])
-            self._looked_up |= keys
+    def _add(self, keys: Iterable[str]) -> None:
+        new = {*keys} - self._looked_up - self.known.keys()
+        if new:
+            self.known |= self.store.known([*new])
+            self._looked_up |= new
 
     def key_of(self, key: str, digest: bytes) -> str:
         """The key under which a document is stored, or can be beside the others of its key."""
 
         def digest_at(key: str) -> bytes | None:
-            self._add({key} - self._looked_up - self.known.keys())
+            self._add([key])
             return self.known[key].digest if key in self.known else None
 
         return distinct_key(key, digest, digest_at)
@@ -64,12 +66,6 @@ class Versions:
     def same(self, key: str, digest: bytes) -> KnownDocument | None:
         """The document of a key with the same content."""
         return self.known.get(self.key_of(key, digest))
-
-    def keep(self, key: str, digest: bytes, *, beside: bool = True) -> str:
-        """Note that a document is stored; return under which key: `beside` others, or its own."""
-        key = self.key_of(key, digest) if beside else key
-        self.known[key] = KnownDocument(0, key, digest, None)
-        return key
 
 
 def is_key_of(stored: str, key: str, same_text: bool) -> bool:
@@ -131,12 +127,14 @@ def _distinct_key(store: Store, part: SignedPart) -> SignedPart:
     """The documents, each row under a key that no other content has; only one of equal ones."""
     versions = Versions(store)
     versions.look_up(part.keys, part.digests)
-    rows = enumerate(zip(part.keys, part.digests, strict=True))
     files = {key for key, _ in part.batch.states}
     # Of equal documents the first is enough.
     index_of_key: dict[str, int] = {}
-    for index, (key, content_digest) in rows:
-        index_of_key.setdefault(versions.keep(key, content_digest, beside=key not in files), index)
+    for index, (key, digest) in enumerate(zip(part.keys, part.digests, strict=True)):
+        if key not in files:
+            key = versions.key_of(key, digest)
+        versions.known[key] = KnownDocument(0, key, digest, None)
+        index_of_key.setdefault(key, index)
     keys, indices = [*index_of_key], [*index_of_key.values()]
     if keys == part.keys:
         return part

@@ -52,7 +52,7 @@ class Locations:
         first: the first doc_id of the run.
     """
 
-    first: int
+    first: int = 1
 
     def __post_init__(self) -> None:
         self._files: dict[str | None, int] = {None: 0}
@@ -92,7 +92,7 @@ class Collection:
 
     Attributes:
         store: the file of the documents.
-        locations: the files and lines of the documents; None for a database that is a reference.
+        locations: the files and lines of the documents; none for a database that is a reference.
         reference: the name of a reference; None for documents of the run, and those stored before.
         all_rows: the file of all rows of the run, kept or not, where rarity is counted among them.
         is_private: whether only this run uses the file, so that it can be read while it is written.
@@ -101,7 +101,7 @@ class Collection:
     """
 
     store: Store
-    locations: Locations | None = None
+    locations: Locations = dataclasses.field(default_factory=Locations)
     reference: str | None = None
     is_private: bool = False
     original_keys: dict[int, str] = dataclasses.field(default_factory=dict)
@@ -147,19 +147,16 @@ class Collection:
 
     def documents(self) -> Iterator[list[SpooledDocument]]:
         """All documents, part by part, with -1 in place of a number."""
+        where = self.locations.where
         for reader, doc_ids, keys in self.parts():
             files = reader.files_of(doc_ids.tolist())
             columns = files, keys, reader.contents(doc_ids), reader.metadata_of(doc_ids)
             yield [
                 SpooledDocument(
-                    -1, key, stored or "", metadata, *self.where(file.doc_id, key), file.state
+                    -1, key, stored or "", metadata, *where(file.doc_id, key), file.state
                 )
                 for file, key, stored, metadata in zip(*columns, strict=True)
             ]
-
-    def where(self, doc_id: int, key: str) -> RowPlace:
-        """The file and line that a document is from."""
-        return (None, None) if self.locations is None else self.locations.where(doc_id, key)
 
 
 class MatchedReferences:

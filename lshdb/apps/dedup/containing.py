@@ -129,10 +129,6 @@ class Codes:
                 [document.stored for document in batch], numbers
             ):
                 larger = batch[index]
-                if self.dropped[smaller.number] or (
-                    reference is None and self.dropped[larger.number]
-                ):
-                    continue
                 self.dropped[smaller.number] = True
                 same_text = smaller.stored == larger.stored
                 same_bytes = smaller.bytes_digest == larger.bytes_digest is not None

@@ -17,22 +17,6 @@ from lshdb.apps.passages.passage_runs import covering_spans
 from lshdb.apps.passages.passages import Copies
 from lshdb.text.arrays import NO_NUMBERS, IntArray, runs
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Cutting:
-    """How passages are cut out.
-
-    Attributes:
-        kind: the kind of the texts' shingles.
-        field: the field of the rows that has the text.
-        min_words: a row with fewer words left is dropped.
-    """
-
-    kind: str
-    field: str
-    min_words: int
-
-
 _WITHIN_WORDS = [*"'.-\u00b7\u2010\u2011\u2019"]
 Describe = Callable[[int, DropReason], DroppedRow]
 """Makes the row of a document, by its index, that is dropped for a reason."""

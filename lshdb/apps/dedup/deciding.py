@@ -25,7 +25,7 @@ from lshdb.apps.dedup.collection import (
     MatchedReferences,
     picked_fields,
 )
-from lshdb.apps.dedup.cutting import Cuts, Cutting, Describe, without
+from lshdb.apps.dedup.cutting import Cuts, Describe, without
 from lshdb.apps.dedup.model import DroppedRow
 from lshdb.apps.dedup.options import RowsOptions
 from lshdb.apps.dedup.rows import rows_of
@@ -71,7 +71,7 @@ class DecidedBatch:
         return [index for index, dropped in rows if dropped is None]
 
     def cut(
-        self, cutting: Cutting, texts: Sequence[str], cuts: Cuts, before: int
+        self, plan: "Plan", kind: str, texts: Sequence[str], cuts: Cuts, before: int
     ) -> "DecidedBatch":
         """The rows without what is cut out of their texts, before which the cuts have others."""
         bounds = cuts.rows.searchsorted(np.arange(before, before + len(texts) + 1)).tolist()
@@ -84,12 +84,12 @@ class DecidedBatch:
             return self
         assert self.origin is not None
         dropped = [*self.dropped]
-        left = counts([*changed.values()], cutting.kind) >= cutting.min_words
+        left = counts([*changed.values()], kind) >= plan.options.min_words
         for index, stays in zip(changed, left.tolist(), strict=True):
             if not stays:
                 dropped[index] = cuts.row(bounds[index])
         texts_left = {self.indices[index]: text for index, text in changed.items()}
-        origin = rows_of(self.origin).with_texts(texts_left, cutting.field)
+        origin = rows_of(self.origin).with_texts(texts_left, plan.text_field)
         cut_rows = map(cuts.row, range(bounds[0], bounds[-1]))
         return replace(self, origin=origin, dropped=dropped, cuts=cut_rows)
 
@@ -108,8 +108,8 @@ class Plan:
             an earlier run is the reason, although one of this run is more similar.
         replaces: whether a kept row replaces the stored document of its key; otherwise both stay
             (see `Versions.key_of`). A text file always does.
-        options: what dropped rows have.
-        cutting: how passages are cut out of documents, which are all kept; None to drop documents.
+        options: what dropped rows have; with `cut`, passages are cut out, and all rows are kept.
+        text_field: the field of the rows that passages are cut out of.
     """
 
     rule: rules.RowRule
@@ -119,7 +119,7 @@ class Plan:
     is_ordered: bool = False
     replaces: bool = False
     options: RowsOptions = field(default_factory=RowsOptions)
-    cutting: Cutting | None = None
+    text_field: str = ""
 
     @property
     def stores(self) -> bool:
@@ -180,7 +180,7 @@ class Decider:
         if self._own:
             report = self._decide_in_order(parts, batch)
         self._documents += skipped
-        return report, [*batch.decided(parts)]
+        return report, [*batch.decided(parts, self.store.settings.shingling.kind)]
 
     def _compare(self, compared: "_Compared", parts: Sequence[SignedPart], batch: "_Batch") -> None:
         """Drop documents that resemble one of a collection that does not change."""
@@ -291,16 +291,16 @@ class _Batch:
             self.copied.append((copied, compared.describing(copied.sources, self)))
         del compared.matcher  # with the shingles of the batch
 
-    def decided(self, parts: Sequence[SignedPart]) -> Iterator[DecidedBatch]:
-        """The decisions on the rows of each part."""
+    def decided(self, parts: Sequence[SignedPart], kind: str) -> Iterator[DecidedBatch]:
+        """The decisions on the rows of each part; `kind` is that of the texts' shingles."""
         first, named = 0, self.references.named
         dropped = [row and named(index, row) for index, row in enumerate(self.dropped)]
-        cutting = self.plan.cutting
-        cuts = cutting and Cuts.of(self.copied, self.documents.stored, cutting.kind)
+        is_cut = self.plan.options.cut is not None
+        cuts = Cuts.of(self.copied, self.documents.stored, kind) if is_cut else None
         for part in parts:
             batch, last = part.batch, first + len(part.keys)
             rows = DecidedBatch(batch.origin, batch.keys, batch.indices, dropped[first:last])
-            yield rows.cut(cutting, part.stored, cuts, first) if cutting and cuts else rows
+            yield rows.cut(self.plan, kind, part.stored, cuts, first) if cuts else rows
             first = last
 
     def begin(self, versions: Versions, compared: Sequence["_Compared"]) -> None:
@@ -331,7 +331,7 @@ class _Batch:
         best: tuple[_Compared, DropReason] | None = None
         for compared in self._compared:
             without = self._no_reasons(row, compared)
-            if plan.cutting is not None:
+            if plan.options.cut is not None:
                 compared.matcher.note_passages(row, without)
                 continue
             reason = compared.matcher.reason(row, without)
@@ -357,12 +357,9 @@ class _Batch:
         doc_ids: set[int] = set()
         if compared.marked is not None:
             doc_ids = compared.marked.different_from((key, self.documents.digests[row]))
-        if key not in versions.known:
-            return doc_ids
-        doc_id = versions.known[key].doc_id
-        is_earlier = doc_id <= versions.before or self._replaces(row)
-        if is_earlier and not compared.collection.is_private:
-            return {*doc_ids, doc_id}
+        known = None if compared.collection.is_private else versions.known.get(key)
+        if known and (known.doc_id <= versions.before or self._replaces(row)):
+            return {*doc_ids, known.doc_id}
         return doc_ids
 
     def keep(self, row: int) -> None:
@@ -387,18 +384,15 @@ class _Batch:
         compared.matcher.keep(row, doc_id, replaces=replaces)
         if compared.marked is not None:
             compared.marked.add(doc_id, document)
-        if self._kept.locations is not None:
-            self._kept.locations.add(doc_id, documents.batch.wheres[row])
+        self._kept.locations.add(doc_id, documents.batch.wheres[row])
         self._written.append(row)
 
     def finish(self, of_run: DocIds) -> AddReport:
         """Write the kept documents, and record why the others are dropped."""
         writer = writing.Writer(self._kept.store, of_run=of_run)
         part = self.documents.take(self._written)
-        if self._keys:
-            keys = [self._keys.get(row, self.documents.keys[row]) for row in self._written]
-            part = replace(part, batch=replace(part.batch, keys=keys))
-        writer.write(part)
+        keys = [self._keys.get(row, self.documents.keys[row]) for row in self._written]
+        writer.write(replace(part, batch=replace(part.batch, keys=keys)))
         writer.finish()
         for compared in self._compared:
             self.drop(compared)
@@ -465,7 +459,7 @@ class _Compared:
                 batch.keys[row],
                 *batch.wheres[row],
                 key,
-                *collection.where(reason.doc_id, key),
+                *collection.locations.where(reason.doc_id, key),
                 reason.similarity,
                 reason.exact,
                 same_text and has_bytes,

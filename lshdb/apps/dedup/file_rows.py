@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,7 +51,7 @@ class FilesOfRows:
         session: reads the files.
     """
 
-    paths: Sequence[str] | Iterable[str]
+    paths: Iterable[str]
     session: Session
 
     def batches(self) -> Iterator[Batch]:
@@ -138,7 +138,7 @@ def decided_files(
     run = Run(
         rows=options.rows,
         rule=rule,
-        references=references_checked(choice, rule, path),
+        references=references_checked(choice, path),
         settings=settings,
         session=session,
         source=FilesOfRows(paths, session),

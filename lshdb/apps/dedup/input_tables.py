@@ -50,7 +50,7 @@ def find_tables(
     inputs: Sequence[str],
     rules: WalkingOptions,
     skipped_files: counts.SkippedFiles,
-    files_read: FilesRead | None = None,
+    files_read: FilesRead,
     *,
     all_json: bool = False,
 ) -> Tables:
@@ -70,7 +70,6 @@ def find_tables(
         InputError, OSError: a file or directory that cannot be read, or has no table in it.
     """
     tables, rowless = dict[str, str](), None if all_json else dict[str, str]()
-    files_read = FilesRead() if files_read is None else files_read
 
     def take(file: File, name: str) -> str:
         check_readable(file)

@@ -104,4 +104,4 @@ class Dropped(Tabular, list[DroppedRow]):
 
     def rows(self) -> Iterator[Sequence[Any]]:
         """The rows of the table: a value per column for each dropped row."""
-        return map(attrgetter(*self.columns), self)
+        return map(_dropped, self)

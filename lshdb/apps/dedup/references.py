@@ -40,16 +40,12 @@ class Reference:
     label: str = ""
 
     def __post_init__(self) -> None:
-        wrong = [
-            name
-            for name, value in self.fields.items()
-            if name not in FIELDS or not isinstance(value, str) or not value
-        ]
-        if wrong:
-            raise UsageError(
-                f"against: a reference's fields are key, text and set, each the name of a field, "
-                f"and not {wrong[0]!r:.50}"
-            )
+        for name, value in self.fields.items():
+            if not isinstance(value, str) or not value:
+                raise UsageError(
+                    "against: a reference's fields are key, text and set, each the name of a "
+                    f"field, and not {name!r:.50}"
+                )
 
     @property
     def is_path(self) -> bool:

@@ -51,11 +51,9 @@ class Rule(Protocol):
 
     Attributes:
         columns: the columns that a dropped row has besides the usual ones.
-        by_similarity: whether it compares similarities, as some options say; else contents.
     """
 
     columns: ClassVar[Columns] = {}
-    by_similarity: ClassVar[bool] = False
 
     @classmethod
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:  # noqa: ARG003
@@ -114,7 +112,6 @@ class SimilarRule(RowRule):
     threshold: float | None = None
     estimate: bool = False
     numbers: bool = False
-    by_similarity: ClassVar[bool] = True
 
     @classmethod
     def of(cls, argument: str, options: RuleOptions, threshold: float | None) -> Self:
@@ -318,7 +315,7 @@ def rule_of(
     if name not in RULES or (colon and not argument):
         raise _unknown(options)
     rule = RULES[name] if cut is None else CopiedRule
-    if not rule.by_similarity:
+    if rule is not SimilarRule:
         given = values_of(options.drop.similarity) | {"threshold": threshold, "recall": recall}
         for unused in filter(given.get, given):
             named = "cut" if cut else f"rule {options.drop.rule}"

@@ -31,7 +31,6 @@ from lshdb.apps.dedup import data_frames, deciding, rules
 from lshdb.apps.dedup.adding import has_run, merge_whole
 from lshdb.apps.dedup.collection import Collection, Locations
 from lshdb.apps.dedup.containing import Codes
-from lshdb.apps.dedup.cutting import Cutting
 from lshdb.apps.dedup.options import CUT_OF_TEXTS, RowsOptions, RuleOptions
 from lshdb.apps.dedup.references import Reference, outermost, references_of
 from lshdb.apps.dedup.spool import Spool
@@ -61,8 +60,8 @@ class RowSource(Protocol):
     def batches(self) -> Iterator[Batch]:
         """All rows or texts."""
 
-    def again(self, *, only_rows: bool = True) -> Iterator[Batch]:
-        """All rows or texts once more, not counted again; rows with or without their documents.
+    def again(self) -> Iterator[Batch]:
+        """All rows or texts once more, not counted again; rows without their documents.
 
         Raises:
             InputError: they have changed; now, or when all are read.
@@ -109,9 +108,11 @@ class Run:
     unkeyed: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._stage = cast(Store | None, None)
+        self._stage: Store  # since rows are decided on
         self._session_of_references = self.of_references or self.session.apart()
         self._limits = self.session.options.limits
+        # That keys of files are relative to: each door knows it.
+        self._root = cast(str, self.session.options.root)
         self._rows_read = hashlib.blake2b(digest_size=16)
         self._choice = self.rows.choice
         self._is_stored = self.stored is not None or self.database is not None
@@ -198,7 +199,7 @@ class Run:
         progress: contextlib.AbstractContextManager[Progress],
     ) -> Iterator[Collection]:
         """A reference in a temporary file."""
-        total, locations = model.AddReport(), Locations(1)
+        total, locations = model.AddReport(), Locations()
         with self._temporary(self.rule.index(self.settings)) as store:
             failures = Failures(self.session.counts.failures)
             with progress as show:
@@ -222,11 +223,6 @@ class Run:
         return temporary_store(
             settings, self._limits, self.beside, root=self._root, keys_repeat=True
         )
-
-    @property
-    def _root(self) -> str:
-        """The directory that keys of files are relative to; the current one where none has such."""
-        return self.session.options.root or os.path.realpath(os.curdir)
 
     def _job(self, store: Store) -> Job:
         return Job(store, self.write.workers, self.session.counts.failures)
@@ -279,9 +275,12 @@ class Run:
 
     def is_repeated(self, outputs: Sequence[str]) -> bool:
         """Whether an earlier run read the same rows, and wrote just these files."""
-        if not self.staged or self.stored is None or not all(map(os.path.isfile, outputs)):
-            return False
-        return has_run(self.stored, self._digest_with(outputs))
+        return (
+            self.staged
+            and self.stored is not None
+            and all(map(os.path.isfile, outputs))
+            and has_run(self.stored, self._digest_with(outputs))
+        )
 
     def merge(self, outputs: Sequence[str] = ()) -> None:
         """Add the kept documents to the database, when all outputs are written.
@@ -292,7 +291,6 @@ class Run:
         if self.stored is None and self.database is not None:
             self.stored = self._stack.enter_context(contextlib.closing(self.database()))
         if self.stored is not None and self.staged:
-            assert self._stage is not None
             run = self._digest_with(outputs) if outputs else None
             merge_whole(self.stored, self._stage, run)
 
@@ -310,22 +308,18 @@ class Run:
         """A temporary collection for kept documents."""
         settings = self.settings if self._is_stored else self.rule.index(self.settings)
         self._stage = self._stack.enter_context(self._temporary(settings))
-        return Collection(self._stage, Locations(1), is_private=True)
+        return Collection(self._stage, is_private=True)
 
     def _plan(self, stored: Collection | None, stage: Collection | None) -> deciding.Plan:
         assert isinstance(self.rule, rules.RowRule)
-        cutting, rows = None, self.rows
-        if rows.cut is not None:
-            field = self.session.options.content_field
-            cutting = Cutting(self.settings.shingling.kind, field, rows.min_words)
         return deciding.Plan(
             self.rule,
             self._opened,
             stored,
             None if self._choice.drop.only_against else stage,
             is_ordered=self._is_twice,
-            options=rows,
-            cutting=cutting,
+            options=self.rows,
+            text_field=self.session.options.content_field,
         )
 
     def _twice(self) -> Iterator[deciding.DecidedBatch]:
@@ -347,7 +341,6 @@ class Run:
                 self._progress(dropped, None, "documents dropped")
         again = self.source.again()
         if self.stored is not None and not self.staged:
-            assert self._stage is not None
             merge_whole(self.stored, self._stage)
         for report in reports:
             self._on_batch(report)
@@ -371,7 +364,7 @@ class Run:
             if on_all is not None:
                 sizes = on_all.add(numbers, forms)
                 empty += sizes.count(0)
-            field_ranks = None if field_order is None else field_order.ranks(batch)
+            field_ranks = field_order.ranks(batch) if field_order else [None] * len(forms)
             ranks = self._ranks(batch, numbers, sizes, field_ranks)
             columns = numbers, batch.keys, ranks, forms, batch.all_metadata(), batch.where()
             states = dict(batch.states)
@@ -391,7 +384,7 @@ class Run:
         batch: Batch,
         numbers: Sequence[int],
         sizes: Iterable[int],
-        field_ranks: Iterable[bytes | None] | None,
+        field_ranks: Iterable[bytes | None],
     ) -> Iterator[ranking.Rank]:
         """The group and the rank of each document; UsageError if it has no file that is needed.
 
@@ -399,12 +392,11 @@ class Run:
             batch: the documents.
             numbers: the number of each document.
             sizes: the length of each document, or its number of shingles.
-            field_ranks: the rank of each by a field, if that orders them.
+            field_ranks: the rank of each by a field; None without one.
         """
         order, root, inside = self._choice.order, self._root, self._inside
         by_size = order.keep == "longest" or not isinstance(self.rule, rules.RowRule)
         by_time = order.keep in ("newest", "oldest")
-        field_ranks = [None] * len(batch.keys) if field_ranks is None else field_ranks
         columns = numbers, sizes, field_ranks, batch.where()
         for number, size, field_rank, (file, line) in zip(*columns, strict=True):
             path = os.path.abspath(os.path.join("" if line else root, file or ""))
@@ -424,28 +416,26 @@ class Run:
 
     def _in_order(self, spool: Spool) -> Generator[Batch]:
         """The documents in the order of decisions, with their numbers as those of their rows."""
-        with contextlib.closing(spool.in_order()) as ordered:
-            for documents in spool.batches_of(ordered):
-                yield Batch(
-                    [document.key for document in documents],
-                    [
-                        content.from_stored(document.stored, self.settings.shingling)
-                        for document in documents
-                    ],
-                    [document.metadata for document in documents],
-                    Origin("", [document.number for document in documents]),
-                    range(len(documents)),
-                    [(document.key, document.state) for document in documents if document.state],
-                    size=sum(document.stored.__sizeof__() for document in documents),
-                    wheres=[(document.file, document.line) for document in documents],
-                )
+        for documents in spool.batches_of(spool.in_order()):
+            yield Batch(
+                [document.key for document in documents],
+                [
+                    content.from_stored(document.stored, self.settings.shingling)
+                    for document in documents
+                ],
+                [document.metadata for document in documents],
+                Origin("", [document.number for document in documents]),
+                range(len(documents)),
+                [(document.key, document.state) for document in documents if document.state],
+                size=sum(document.stored.__sizeof__() for document in documents),
+                wheres=[(document.file, document.line) for document in documents],
+            )
 
     def _decided_one_by_one(self, spool: Spool, private: Collection) -> Iterator[model.AddReport]:
         """Decide on the rows of a temporary file one by one, in its order; the reports."""
         plan, job = self._plan(self._stored_collection(), private), self._job(private.store)
         if self._choice.drop_all:
             with contextlib.closing(self._in_order(spool)) as items:
-                assert private.locations is not None
                 yield from added(job, items, private.locations.add)
             plan = replace(plan, references=[*plan.references, private], stage=None)
         elif plan.stage is not None and _compares_records(self.rule, self.settings):
@@ -527,14 +517,11 @@ def check_read_twice(paths: Iterable[str]) -> None:
             )
 
 
-def references_checked(
-    options: RuleOptions, rule: rules.Rule, database: FileName | None = None
-) -> list[Reference]:
+def references_checked(options: RuleOptions, database: FileName | None = None) -> list[Reference]:
     """The references that options name, before anything is read.
 
     Args:
         options: which rows are dropped.
-        rule: the rule that they name.
         database: gets the kept ones; None without one.
 
     Raises:
@@ -542,7 +529,7 @@ def references_checked(
         InputError: a reference does not exist.
     """
     stores = database is not None
-    if stores and (options.drop_all or not isinstance(rule, rules.RowRule)):
+    if stores and (options.drop_all or options.drop.rule == "contained"):
         raise UsageError(
             "drop_all and rule contained decide on all rows at once: give no database that "
             "keeps those of earlier runs; against compares with one"

@@ -414,7 +414,7 @@ def check_columns(
     name: str,
     schema: TableSchema | None,
     earlier: Sequence[str],
-    later: Set[str] = frozenset(),
+    later: Set[str],
 ) -> None:
     """InputError if the rows of a table of this name have other columns than earlier rows.
 

@@ -283,7 +283,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
     )
     shape = request.shape
     rule = rules.rule_of(options.choice, shape.threshold, shape.recall)
-    references = references_checked(options.choice, rule, options.into)
+    references = references_checked(options.choice, options.into)
     rows = options.of_files
     if options.into is None and (known := settings_known(references, TIMEOUT)) is not None:
         request = completed(request, known)
@@ -291,7 +291,7 @@ def dedup(data: object, options: DataOptions) -> Deduplicated[Any]:
         store = None
         if options.into is not None:
             new = rules.with_index(rule, request)
-            path, limits = Path(str(options.into)), options.limits
+            path, limits = Path(options.into), options.limits
             store = Store.open(path, "create", TIMEOUT, lambda: resolve(new), limits=limits)
             stack.enter_context(contextlib.closing(store))
             if note := check_against(request, store.settings, store.path):
@@ -351,7 +351,7 @@ def _source_of(
             raise UsageError(f"among names of files there is {name!r:.100}")
     names = [*map(os.fspath, names)]
     compared = [r.name for r in references if r.is_path and not r.is_database]
-    for name in expanded([*compared, *names]):
+    for name in expanded(names):
         if not os.path.exists(file_and_sheet(name)[0]):
             raise InputError(
                 f"{name!r:.100}: no such file; strings are names of files, and texts go in dicts: "

@@ -98,7 +98,7 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     if options.choice.drop.on_null == "keep":
         nothing = F.lit("[]" if data.settings.shingling.of_sets else "")
         checked = docs = docs.withColumn("content", F.coalesce("content", nothing))
-    references = _references(options, rule)
+    references = _references(options)
     for collection in (docs, *(each for each, _ in references)):
         frame_documents.check_keys(collection)
     docs = _with_order_keys(
@@ -202,10 +202,10 @@ def _pairs(
     return pairs
 
 
-def _references(options: SparkDedupOptions, rule: rules.Rule) -> list[tuple[DataFrame, str]]:
+def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
     """The documents of each reference, with keys that sort before all others, and its name."""
     collections = []
-    for number, reference in enumerate(references_checked(options.choice.of_rows, rule)):
+    for number, reference in enumerate(references_checked(options.choice.of_rows)):
         if not isinstance(reference.data, DataFrame):
             raise UsageError(f"against {reference.data!r:.100} is not a DataFrame")
         columns: dict[str, Any] = dict(reference.fields)

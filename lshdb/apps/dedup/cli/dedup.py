@@ -11,7 +11,7 @@ import typer
 
 from lshdb.apps.dedup.options import ComparisonOptions, DedupOutputs, RowsOptions
 from lshdb.apps.review.cli import proving
-from lshdb.cli import documents, files, messages, options, results, running
+from lshdb.cli import documents, messages, options, results, running
 from lshdb.errors import UsageError, limits_to
 from lshdb.formatting import counted
 from lshdb.groups import Option, uncommon
@@ -63,7 +63,6 @@ def dedup(
 
     reading = documents.counts_printed(print_all=list_skipped)
     job = DedupJob(inputs, rows, comparison.settings, outputs, db, reading)
-    files.check_distinct(job.files_read, job.files_written)
     if null and not job.are_texts:
         raise UsageError("--null is for files: give a directory and no -o, or --format text")
     with limits_to(job.note), closing(job.run()) as batches:

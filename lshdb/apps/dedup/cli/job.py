@@ -6,6 +6,7 @@ file, the run is whole or not at all: see lshdb.apps.dedup.run.
 
 import contextlib
 import dataclasses
+import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -31,13 +32,13 @@ from lshdb.cli import files, messages, options, parameters, running
 from lshdb.database import store_of
 from lshdb.errors import Cut, UsageError
 from lshdb.groups import replaced
-from lshdb.maintain.resolve import OF_INDEX, resolve
+from lshdb.maintain.resolve import resolve
 from lshdb.model import AddReport
 from lshdb.options import SettingsOptions, WritingOptions
 from lshdb.read import formats, proof, sinks
 from lshdb.read.batch import TableSchema
 from lshdb.read.counts import ReadCounts
-from lshdb.read.files import have_one_file, resolved
+from lshdb.read.files import FilesRead, have_one_file, resolved
 from lshdb.read.outputs import STDOUT, Output, is_stdout, is_stream
 from lshdb.read.paths import (
     expanded,
@@ -85,15 +86,15 @@ class DedupJob:
     counts: Counter[str] = dataclasses.field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        references = [*map(reference_of_text, self.rows.choice.drop.against or ())]
-        self.rows = rows = replaced(self.rows, against=references or None)
+        against = [*map(reference_of_text, self.rows.choice.drop.against or ())]
+        self.rows = rows = replaced(self.rows, against=against or None)
         # By the first of its names the command knows standard output.
         named = ("output", "annotate", "dropped", "cuts")
         streams = {name: STDOUT for name in named if is_stdout(getattr(self.outputs, name) or "")}
         self.outputs = out = replaced(self.outputs, **streams)
         shape = self.settings.shape
         self.rule = rules.rule_of(rows.choice, shape.threshold, shape.recall, rows.cut)
-        self.references = references_checked(rows.choice, self.rule, self.database)
+        self.references = references_checked(rows.choice, self.database)
         if out.annotate is not None and (rows.cut is not None or rows.choice.drop_all):
             raise UsageError("--annotate names the row that stays: give no --cut and no --drop-all")
         if out.cuts is not None and rows.cut is None:
@@ -102,9 +103,15 @@ class DedupJob:
         self._find_inputs()
         self._flushed: Sequence[run_outputs.KeptRows | sinks.Sink] = ()
         self._check_outputs()
-        self.columns = model.dropped_columns(rows.fields, **self._further)
+        copied, references = bool(self.rule.columns), rows.choice.all_references
+        self.columns = model.dropped_columns(rows.fields, copied=copied, references=references)
+        self._listed = functools.partial(model.dropped_row, copied=copied, references=references)
         self.left: list[LeftFile] = []
         self.notes: list[str] = []
+        files.check_distinct(
+            [*self.paths, *(each.name for each in self.references if each.is_path)],
+            [*self.tables_written, *map(str, filter(None, (out.dropped, out.cuts, self.database)))],
+        )
         if self.are_texts:
             self.reading.digests, self.of_references.digests = {}, {}
         self.of_references.skipped.on_skip = self.reading.skipped.on_skip
@@ -114,14 +121,6 @@ class DedupJob:
         if str(cut) not in self.notes:
             self.notes.append(str(cut))
             messages.warn(f"lshdb: {cut}")
-
-    @property
-    def _further(self) -> dict[str, bool]:
-        """Which further columns the list of dropped rows has."""
-        return {
-            "copied": bool(self.rule.columns),
-            "references": self.rows.choice.all_references,
-        }
 
     def _find_inputs(self) -> None:
         rows, out, paths = self.rows, self.outputs, list(expanded(self.inputs))
@@ -151,7 +150,7 @@ class DedupJob:
         walked = dataclasses.replace(rows.walk, ignore=False)  # data is often kept out of git
         all_json = rows.read.table.format != "auto"
         tables = input_tables.find_tables(
-            self.inputs, walked, self.reading.skipped, all_json=all_json
+            self.inputs, walked, self.reading.skipped, FilesRead(), all_json=all_json
         )
         kept = out.output if out.output is not None or out.annotate is not None else STDOUT
         self.paths = [*tables.names]
@@ -176,14 +175,12 @@ class DedupJob:
     def _check_outputs(self) -> None:
         """UsageError for outputs that cannot be."""
         out, written = self.outputs, self.tables_written
-        if self.database is not None and reads_twice(self.rule, self.rows.choice):
-            for output in written:
-                if not _is_file(output):
-                    raise UsageError(
-                        "this order adds all kept rows to the database before the first is "
-                        "written, and rows that a pipe loses would count as written: name a file "
-                        "with -o"
-                    )
+        adds_first = self.database is not None and reads_twice(self.rule, self.rows.choice)
+        if adds_first and not all(map(_is_file, written)):
+            raise UsageError(
+                "this order adds all kept rows to the database before the first is written, and "
+                "rows that a pipe loses would count as written: name a file with -o"
+            )
         if self.rows.fields and not self.are_texts and out.dropped is None:
             raise UsageError("--fields is for the list of dropped rows: give --dropped FILE")
         if out.dropped == STDOUT and (self.are_texts or STDOUT in written):
@@ -203,23 +200,10 @@ class DedupJob:
         """The outputs of rows."""
         return [target for outputs in self._outputs for target in outputs.targets]
 
-    @property
-    def files_read(self) -> list[str]:
-        """The files that the job reads."""
-        paths = [reference.name for reference in self.references if reference.is_path]
-        return [*self.paths, *paths]
-
-    @property
-    def files_written(self) -> list[str]:
-        """The files that it writes."""
-        others = self.outputs.dropped, self.outputs.cuts, self.database
-        return [*self.tables_written, *map(str, filter(None, others))]
-
     def run(self) -> Generator[_Lines]:
         """Decide and write; the lines of the list of dropped rows, batch by batch."""
         with contextlib.ExitStack() as stack:
             settings, store = self._settings(stack)
-            messages.warn_of_low_recall(settings, self._request.shape)
             messages.noted_minimum(settings, self.settings.shape.threshold)
             for reference in self.references:
                 if not reference.is_database:
@@ -231,7 +215,7 @@ class DedupJob:
             else:
                 directory = os.curdir if self.database is None else self.database.parent
                 self.root = os.path.realpath(directory)
-            session = self._session(settings, store)
+            session = self._session(settings)
             if self.are_texts:
                 self._proofs = proof.Proof(session.apart())
                 # By reference, and None for the database of earlier runs, the documents by key.
@@ -274,12 +258,9 @@ class DedupJob:
         if database is not None and database.exists() and database.stat().st_size:
             self._request = replaced(request, threshold=None)
             store = stack.enter_context(contextlib.closing(self._open()))
-            # Opening it has noted what the file has of its own.
-            self._request = replaced(self._request, **dict.fromkeys(OF_INDEX))
             return store.settings, store
         if (known := settings_known(self.references, running.timeout)) is not None:
-            if request.shape.threshold is not None:
-                messages.noted_minimum(known, request.shape.threshold)
+            messages.noted_minimum(known, request.shape.threshold)
             request = completed(request, known)
         # Otherwise contents are kept while the command runs: exact similarities need them.
         if self.rows.choice.drop.similarity.estimate and database is None:
@@ -288,13 +269,14 @@ class DedupJob:
             request = rules.with_index(self.rule, request)
         settings = resolve(request)
         self._request = replaced(request, seed=settings.seed)  # a random one is chosen once
+        messages.warn_of_low_recall(settings, request.shape)
         return settings, None
 
     def _open(self) -> Store:
         file = options.DatabaseFile(db=self.database or parameters.DATABASE)
         return store_of(file.open(settings=self._request))
 
-    def _session(self, settings: Settings, store: Store | None) -> Session:
+    def _session(self, settings: Settings) -> Session:
         rows, others = self.rows, dict[str, Any]()
         if self.database is None:
             read = [*rows.fields, *filter(None, [rows.choice.order.field])]
@@ -308,7 +290,7 @@ class DedupJob:
             settings,
             counts=self.reading,
             stdin=files.stdin(),
-            root=self.root if store is None else store.root,
+            root=self.root,
             naming=options.NAMING,
             **others,
         )
@@ -418,9 +400,6 @@ class DedupJob:
                 not row.reference and is_key_of(row.kept, row.key, row.same_text) for row in dropped
             )
         return [*map(self._listed, dropped)]
-
-    def _listed(self, row: model.DroppedRow) -> tuple[Any, ...]:
-        return model.dropped_row(row, **self._further)
 
     def _is_proved(self, row: model.DroppedRow) -> bool:
         """Whether a file can be deleted: it and the kept one are read again. If not, it is noted.

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 
-from lshdb.apps.dedup.model import DroppedRow
+from lshdb.apps.dedup.model import DROPPED, DroppedRow, dropped_row
 from lshdb.cli import results
-from lshdb.columns import columns_of
 from lshdb.formatting import number
 from lshdb.read.paths import escaped
 
@@ -14,8 +13,7 @@ def on_skip(*, as_json: bool) -> Callable[[DroppedRow], None]:
 
     def printed(dropped: DroppedRow) -> None:
         if as_json:
-            names = columns_of(dropped, "passage", "references")
-            results.json_line({name: getattr(dropped, name) for name in names})
+            results.json_line(dict(zip(DROPPED, dropped_row(dropped), strict=True)))
         else:
             kind = results.exactness(dropped.exact, dropped.identical, dropped.same_text)
             cells = str(number(dropped.similarity)), kind, dropped.key, dropped.kept
