@@ -78,68 +78,44 @@ def _of_runs(shingling: Shingling, run: int) -> Shingling:
 
 
 def fingerprints(
-    contents: Sequence[Content], shingling: Shingling, run: int, seed: int
+    contents: Sequence[Content],
+    shingling: Shingling,
+    run: int,
+    seed: int,
+    tokens: Tokens | None = None,
 ) -> Fingerprints:
     """The fingerprints of a batch of n texts.
 
     Args:
         contents: n texts.
-        shingling: of the database, not `set`; its size does not matter.
-        run: units of the shortest run that is always found.
-        seed: of the hashes.
-    """
-    short = _of_runs(shingling, run)
-    group_fingerprints = [
-        of_group([contents[index] for index in group], group, short, run, seed)
-        for group in shingles.groups(contents, short)
-    ]
-    return of_groups(group_fingerprints)
-
-
-_Group = tuple[Hashes, Offsets, Offsets]
-"""The fingerprints of a group in the order of its texts: values, documents and positions."""
-
-
-def of_group(
-    texts: Sequence[Content],
-    numbers: Sequence[int],
-    shingling: Shingling,
-    run: int,
-    seed: int,
-    tokens: Tokens | None = None,
-) -> _Group:
-    """The fingerprints of texts that form one block together; see `fingerprints`.
-
-    Args:
-        texts: n texts.
-        numbers: of the documents that they are.
-        shingling: its size and base texts do not matter.
+        shingling: of the database, not `set`; its size and base texts do not matter.
         run: units of the shortest run that is always found.
         seed: of the hashes.
         tokens: of the programs, if they have been cut already.
     """
     short = _of_runs(shingling, run)
     window = run - short.size + 1
-    whole = whole_words(map(str, texts), shingling)
-    first = whole[0]
-    if shingles.is_large(first, short):
-        columns = [*_piece_fingerprints(shingles.pieces(first, short, seed), window)]
-        empty = np.empty(0, dtype=np.uint64), NO_NUMBERS
-        values, positions = map(np.concatenate, zip(empty, *columns, strict=True))
-        return values, np.full(len(values), numbers[0]), positions
-    hashed = shingles.shingle_group(whole, short, seed, tokens)
-    values, positions = _winnowed(hashed.hashes >> _DROPPED, hashed.offsets, window)
-    counts = np.diff(np.searchsorted(positions, hashed.offsets))
-    text_indices = np.repeat(np.arange(len(texts)), counts)
-    return values, np.array(numbers)[text_indices], positions - hashed.offsets[text_indices]
-
-
-def of_groups(group_fingerprints: Sequence[_Group]) -> Fingerprints:
-    """The fingerprints of all groups, by value."""
-    if not group_fingerprints:
-        return Fingerprints(NO_NUMBERS, NO_NUMBERS, NO_NUMBERS)
-    values, documents, positions = map(np.concatenate, zip(*group_fingerprints, strict=True))
-    return in_order(values.view(np.int64), documents, positions)
+    columns = [(np.empty(0, dtype=np.uint64), NO_NUMBERS, NO_NUMBERS)]
+    for group in shingles.groups(contents, short) if tokens is None else [range(len(contents))]:
+        texts = whole_words((str(contents[index]) for index in group), shingling)
+        if shingles.is_large(texts[0], short):
+            for values, positions in _piece_fingerprints(
+                shingles.pieces(texts[0], short, seed), window
+            ):
+                columns.append((values, np.full(len(values), group[0]), positions))
+            continue
+        hashed = shingles.shingle_group(texts, short, seed, tokens)
+        values, positions = _winnowed(hashed.hashes >> _DROPPED, hashed.offsets, window)
+        text_indices = np.repeat(
+            np.arange(len(texts)), np.diff(np.searchsorted(positions, hashed.offsets))
+        )
+        positions -= hashed.offsets[text_indices]
+        columns.append((values, np.array(group)[text_indices], positions))
+    hashes, documents, positions = map(np.concatenate, zip(*columns, strict=True))
+    order = np.argsort(hashes, kind="stable")
+    prints, documents = hashes[order].view(np.int64), documents[order]
+    new = is_new(prints) | is_new(documents)
+    return Fingerprints(prints[new], documents[new], positions[order[new]])
 
 
 def base_fingerprints(settings: Settings, more: Iterable[str]) -> IntArray:
@@ -152,20 +128,6 @@ def base_fingerprints(settings: Settings, more: Iterable[str]) -> IntArray:
     base = whole_words((text for _, text in shingling.base), shingling)
     short = _of_runs(shingling, settings.passages).without(base)
     return (shingles.base_hashes(short, settings.seed) >> _DROPPED).view(np.int64)
-
-
-def in_order(values: Offsets, documents: Offsets, positions: Offsets) -> Fingerprints:
-    """Fingerprints by value, without the repetitions of a value in a document.
-
-    Args:
-        values: int64[any].
-        documents: int64[any]; equal numbers are adjacent.
-        positions: int64[any], in order in each document.
-    """
-    order = np.argsort(values, kind="stable")
-    values, documents = values[order], documents[order]
-    new = is_new(values) | is_new(documents)
-    return Fingerprints(values[new], documents[new], positions[order[new]])
 
 
 def windows(units: Units, kind: str, size: int, seed: int) -> Hashes:
@@ -250,12 +212,8 @@ def _piece_fingerprints(stream: Iterable[Hashes], window: int) -> Iterator[tuple
 
 def _made(texts: Sequence[str], settings: Settings, tokens: Tokens | None) -> PartRows:
     """See IndexPart; the columns are the values and the positions, by value."""
-    run, shingling, seed = settings.passages, settings.shingling, settings.seed
-    if tokens is None:
-        prints = fingerprints(texts, shingling, run, seed)
-    else:
-        group = of_group(texts, range(len(texts)), shingling, run, seed, tokens)
-        prints = of_groups([group])
+    run = settings.passages
+    prints = fingerprints(texts, settings.shingling, run, settings.seed, tokens)
     return PartRows(run, prints.documents, (prints.values, prints.positions))
 
 
