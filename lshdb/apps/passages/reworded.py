@@ -169,11 +169,8 @@ def _candidates(
     documents, those that have the largest share of the rarest terms of a window.
     """
     # What only the document itself has leads to no other.
-    absent, alone = rarity.absent, set[int]() if doc_id < 0 else rarity.alone
-    known = np.array(
-        [term not in absent and term not in alone for term in text.hashes.tolist()],
-        dtype=np.bool_,
-    )
+    documents = np.array([rarity.documents[term] for term in text.hashes.tolist()])
+    known = documents > (doc_id >= 0)
     leading = np.flatnonzero((known & (text.weights >= rarity.leading))[text.term])
     # Of terms of one weight the first of the text; their hashes differ from process to process.
     leading = leading[np.argsort(text.first[text.term[leading]], kind="stable")]

@@ -261,8 +261,8 @@ class TermWeights:
     Attributes:
         reader: of the file.
         leading: the lowest weight of a term by which documents are found.
-        absent: the hashes of terms that no document has.
-        alone: the hashes of terms that one document has.
+        documents: how many documents have each term that was weighed, by its hash; infinite for
+            the terms of base texts.
     """
 
     def __init__(self, reader: StoreReader, base: Iterable[str] = ()) -> None:
@@ -274,32 +274,22 @@ class TermWeights:
             _MIN_WINDOWS, documents * windows
         )
         self.leading = -np.log(_FREQUENT * self._per_document)
-        self.absent: set[int] = set()
-        self.alone: set[int] = set()
-        self._known: dict[int, float] = {}
+        self.documents: dict[int, float] = {}
         for terms in rare_words.terms_of([*base]):
-            self._known.update(dict.fromkeys(terms.hashes.tolist(), 0.0))
+            self.documents.update(dict.fromkeys(terms.hashes.tolist(), np.inf))
 
     def weights_of(self, terms: rare_words.Terms, indices: IntArray) -> Shares:
         """The weights of terms int64[n] of a text, float64[n]; 0 for those that do not count."""
         hashes = terms.hashes[indices].tolist()
         new = dict(zip(hashes, indices.tolist(), strict=True))
-        new = {term_hash: index for term_hash, index in new.items() if term_hash not in self._known}
+        new = {term: index for term, index in new.items() if term not in self.documents}
         if new:
             names = terms.names(np.array(list(new.values())))
             counts = lookups.term_counts(self.reader, names, self._last)
-            self.absent.update(
-                term_hash for term_hash, count in zip(new, counts, strict=True) if not count
-            )
-            self.alone.update(
-                term_hash for term_hash, count in zip(new, counts, strict=True) if count == 1
-            )
-            shares = np.maximum(counts, 1.0) * self._per_document
-            new_weights = np.where(shares <= COMMON, -np.log(shares), 0.0)
-            self._known.update(zip(new, new_weights.tolist(), strict=True))
-        return np.fromiter(
-            (self._known[term_hash] for term_hash in hashes), dtype=np.float64, count=len(hashes)
-        )
+            self.documents.update(zip(new, counts.tolist(), strict=True))
+        known = np.array([self.documents[term] for term in hashes], dtype=np.float64)
+        shares: Shares = np.maximum(known, 1.0) * self._per_document
+        return np.where(shares <= COMMON, -np.log(shares), 0.0)
 
 
 class Prints(Weighing):
