@@ -148,15 +148,12 @@ class Counting:
             base text.
         """
         run = self.run
-        units = positions.units_of(whole_words(texts, self.shingling), self.shingling)
-        hashes = windows(units, self.shingling.kind, run, self.secret)
+        units, hashes, whole, of_base = self.cut(texts)
         offsets = offsets_of(units.counts)
-        whole = selection(offsets[:-1], np.maximum(units.counts - (run - 1), 0), len(hashes))
-        of_base = is_in(hashes, _base_windows(self.shingling, run, self.secret))
         counted = units.counts.copy()
         if of_base.any():
-            counted -= np.diff(_units_before(of_base & whole, run)[offsets])
-            whole &= ~_beside(of_base & whole, run, run)
+            counted -= np.diff(_units_before(of_base, run)[offsets])
+            whole &= ~_beside(of_base, run, run)
         first = np.flatnonzero(whole)
         if any(FILES in text for text in texts):
             document = np.searchsorted(offsets, first, side="right") - 1
@@ -168,8 +165,7 @@ class Counting:
             if self.shared is not None:
                 first = first[is_in(window_fingerprints(values, run)[first], self.shared)]
             size = fingerprint_size(run)
-            begins = np.maximum(units.counts - (size - 1), 0)
-            is_hot = is_in(values, self.hot) & selection(offsets[:-1], begins, len(values))
+            is_hot = is_in(values, self.hot) & _are_whole(units, size)
             frequent = _units_before(is_hot, size)
             leads = 2 * (frequent[first + run] - frequent[first]) <= run
         last = first + (run - 1)
@@ -189,6 +185,19 @@ class Counting:
             rows["span"][:, column] = values
         return rows, np.diff(bounds), units.counts, counted
 
+    def cut(self, texts: Sequence[str]) -> tuple[positions.Units, Hashes, Mask, Mask]:
+        """The units of a group of texts, and the windows that begin at each of n units.
+
+        Returns:
+            The units; the hashes of the windows, uint64[n]; which are within their text; and which
+            of these are in a base text, bool[n] both.
+        """
+        units = positions.units_of(whole_words(texts, self.shingling), self.shingling)
+        hashes = windows(units, self.shingling.kind, self.run, self.secret)
+        whole = _are_whole(units, self.run)
+        base = _base_windows(self.shingling, self.run, self.secret)
+        return units, hashes, whole, is_in(hashes, base) & whole
+
     def with_base(self, base: Iterable[str]) -> Counting:
         """The same without the windows of more base texts."""
         return dataclasses.replace(self, shingling=self.shingling.without(base))
@@ -205,12 +214,17 @@ class Counting:
             whole = whole_words([texts[number] for number in group], self.shingling)
             units = positions.units_of(whole, self.shingling)
             values = shingle_values(units, self.shingling.kind, run, self.seed)
-            begins = offsets_of(units.counts)[:-1]
-            windows = selection(begins, np.maximum(units.counts - (run - 1), 0), len(values))
+            windows = _are_whole(units, run)
             if self.shared is not None:
                 windows &= is_in(window_fingerprints(values, run), self.shared)
             parts.append(distinct(values[_beside(windows, run, fingerprint_size(run))]))
         return distinct(np.concatenate(parts))
+
+
+def _are_whole(units: positions.Units, size: int) -> Mask:
+    """Which of n units begin a stretch of `size` units of their own text, bool[n]."""
+    begins = offsets_of(units.counts)[:-1]
+    return selection(begins, np.maximum(units.counts - (size - 1), 0), len(units.starts))
 
 
 def _are_within_files(
@@ -313,14 +327,11 @@ def common_passages(
         The runs, those of fingerprints without what has a unit of a common window; and the common
         windows and frequent fingerprints that the text does not have.
     """
-    shingling, run = counting.shingling, counting.run
-    units = positions.units_of(whole_words([text], shingling), shingling)
-    hashes = windows(units, shingling.kind, run, counting.secret)
-    values, size = shingle_values(units, shingling.kind, run, counting.seed), fingerprint_size(run)
-    begins = np.arange(len(hashes), 0, -1)
-    of_base = is_in(hashes, _base_windows(shingling, run, counting.secret)) & (begins >= run)
-    is_common = is_in(hashes, common) & (begins >= run) & ~_beside(of_base, run, run)
-    is_frequent = is_in(values, counting.hot) & (begins >= size)
+    run, size = counting.run, fingerprint_size(counting.run)
+    units, hashes, whole, of_base = counting.cut([text])
+    values = shingle_values(units, counting.shingling.kind, run, counting.seed)
+    is_common = is_in(hashes, common) & whole & ~_beside(of_base, run, run)
+    is_frequent = is_in(values, counting.hot) & _are_whole(units, size)
     others = is_frequent & ~_beside(is_common | of_base, run, size)
     runs: list[CommonPassage] = []
     for first, length in ((np.flatnonzero(is_common), run), (np.flatnonzero(others), size)):
