@@ -164,7 +164,7 @@ class Decider:
 
     def _marked(self, collection: Collection) -> MarkedDocuments | None:
         stored = self.plan.stored
-        if stored is None or not stored.decided.has_different:
+        if stored is None or not stored.decided.marks:
             return None
         with stored.store.reading():
             reader = None if collection.is_private else stored.store

@@ -26,6 +26,8 @@ _AROUND = 36
 """Characters shown beside a difference."""
 _CHANGED = 80
 """Maximum characters shown of a difference."""
+_FIRST = 2
+"""Maximum lines shown that differ."""
 _PIECES = 24
 """Maximum pieces, equal or not, of a line that is shown; others are counted."""
 _DOTS = "\N{HORIZONTAL ELLIPSIS}"
@@ -56,10 +58,8 @@ def titles_of(database: Database, keys: Iterable[str]) -> dict[str, str]:
     return {key: beginning.title for key, beginning in beginnings.items() if beginning.title}
 
 
-def changes_from(
-    database: Database, kept: str, others: Sequence[str], count: int
-) -> dict[str, Changes]:
-    """How documents differ from the one that stays: the first `count` lines of each.
+def changes_from(database: Database, kept: str, others: Sequence[str]) -> dict[str, Changes]:
+    """How documents differ from the one that stays: the first lines of each that differ.
 
     Documents without contents are left out.
     """
@@ -73,7 +73,7 @@ def changes_from(
             a, b = stored[kept], stored[key]
             start = _differ_from(a.text, b.text)
             is_read = max(a.bytes, b.bytes) <= _READ_BYTES
-            changes[key] = _changes(a.text[start:], b.text[start:], programs, count, is_read)
+            changes[key] = _changes(a.text[start:], b.text[start:], programs, is_read)
     return changes
 
 
@@ -87,7 +87,7 @@ def _differ_from(a: str, b: str) -> int:
 
 
 @lru_cache(_KEPT_CHANGES)
-def _changes(a: str, b: str, programs: bool, count: int, is_read: bool) -> Changes:
+def _changes(a: str, b: str, programs: bool, is_read: bool) -> Changes:
     """The first lines that differ in two texts, which are read to their ends or not."""
     end, b_end = _same_place(a, b)
     rows = [
@@ -101,7 +101,7 @@ def _changes(a: str, b: str, programs: bool, count: int, is_read: bool) -> Chang
         for row in rows
         if all(line is None or len(line.pieces) <= _PIECES for line in (row.a, row.b))
     )
-    first = [(_excerpt(row.a), _excerpt(row.b)) for row in islice(fitting, count)]
+    first = [(_excerpt(row.a), _excerpt(row.b)) for row in islice(fitting, _FIRST)]
     return Changes(first, len(rows) - len(first), is_read and a[end:] == b[b_end:])
 
 

@@ -248,11 +248,6 @@ class Contents(_InForce[tuple[str, bytes]]):
             if row.verdict == "different" and row.digest != empty:
                 self._texts[row.digest][row.decision, True] = row.digest
 
-    @property
-    def has_different(self) -> bool:
-        """Whether documents are marked different from others."""
-        return bool(self.marks)
-
     def marks_of(self, document: tuple[str, bytes]) -> Mapping[tuple[int, bool], object]:
         """Those of the document under its key, and of its text under any."""
         return {**super().marks_of(document), **self._texts.get(document[1], {})}
@@ -368,11 +363,8 @@ class Decided(_InForce[int]):
 
 def keys_to_drop(reader: StoreReader) -> list[str]:
     """The keys of the documents that the decisions mark as `drop`, in order, in a transaction."""
-    if "decisions" not in reader.parts:
-        return []
-    doc_ids = reader.doc_ids()
-    dropped = Decided(reader, doc_ids).rank(np.arange(len(doc_ids))) > 0
-    return sorted(reader.keys_of(doc_ids[dropped]))
+    verdicts = Verdicts(reader).of_key
+    return sorted(key for key, verdict in verdicts.items() if verdict == "drop")
 
 
 def problems(connection: Connection) -> Iterator[Problem]:

@@ -80,8 +80,6 @@ _LINES = 100
 _PREVIEW = 4
 _KEYS = 5
 """Keys shown of each verdict of a press."""
-_CHANGES = 2
-"""Differences shown of a member of a cluster."""
 _MEMBERS = 20
 """Members of a cluster on a page."""
 _TEXT = 50_000
@@ -587,7 +585,7 @@ def _with_texts(visit: Visit, kept: str, members: list[dict[str, Any]]) -> list[
     others = [
         member["key"] for member in members if member["key"] != kept and not member["same_text"]
     ]
-    differing = changes.changes_from(visit.database, kept, others, _CHANGES)
+    differing = changes.changes_from(visit.database, kept, others)
     return [
         member
         | {
