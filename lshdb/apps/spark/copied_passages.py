@@ -184,8 +184,7 @@ def whole_texts(
 
     schema = "key string, content string"
     texts = frame_documents.of_documents(references, settings, find_short, schema).collect()
-    if counts is not None:
-        counts.add("short_references", len(texts))
+    counts.add("short_references", len(texts))
     short = WholeTexts(settings.shingling, settings.passages)
     short.take(range(len(texts)), [text for _, text in texts])
     keys = [texts[index][0].partition(similar_pairs.KEY_MARK)[2] for index in short.shortest]

@@ -130,13 +130,12 @@ def dedup(df: DataFrame, options: SparkDedupOptions) -> Deduplicated:
     return Deduplicated(kept, dropped, failed.select("where", "reason"), data.counts)
 
 
-def digests(documents: DataFrame, settings: Settings, counts: Counts | None) -> DataFrame:
+def digests(documents: DataFrame, settings: Settings, counts: Counts) -> DataFrame:
     """The digest of each checked document that has anything in it: key string, digest binary."""
 
     def columns(keys: pa.Array, contents: list[Content]) -> frame_documents.BatchColumns:
         filled = [index for index, each in enumerate(contents) if each]
-        if counts is not None:
-            counts.add("empty", len(contents) - len(filled))
+        counts.add("empty", len(contents) - len(filled))
         forms = (content.encoded(contents[index]).encode() for index in filled)
         indices = pa.array(filled, pa.int64())
         return {"key": keys.take(indices), "digest": [*map(content.digest, forms)]}
@@ -210,29 +209,24 @@ def _references(options: SparkDedupOptions) -> list[tuple[DataFrame, str]]:
             raise UsageError(f"against {reference.data!r:.100} is not a DataFrame")
         columns: dict[str, Any] = dict(reference.fields)
         named = groups.replaced(options.data, **columns)
-        before: Column = F.lit(f"{similar_pairs.REFERENCE}{number:0{_NUMBER_DIGITS}d}")
+        before = F.lit(f"{similar_pairs.REFERENCE}{number:0{_NUMBER_DIGITS}d}")
         order = frame_documents.number_order(reference.data, named.columns.key, F.col("key"))
-        if order is not None:
-            before = F.concat(before, order)
-        collections.append(
-            (_with_keys(frame_documents.documents(reference.data, named), before), reference.name)
-        )
+        docs = frame_documents.documents(reference.data, named)
+        collections.append((_with_keys(docs, F.concat(before, order)), reference.name))
     return collections
 
 
-def _with_order_keys(
-    documents: DataFrame, options: SparkDedupOptions, number: Column | None
-) -> DataFrame:
+def _with_order_keys(documents: DataFrame, options: SparkDedupOptions, number: Column) -> DataFrame:
     """The documents with new keys, which sort in the order of decisions and end with the old key.
 
     Args:
         documents: key and content.
         options: the order.
-        number: for keys that are numbers, strings that sort as these numbers; else None.
+        number: see `number_order`.
     """
-    before = F.lit("") if number is None else number
+    before = number
     if options.choice.keep == "last":
-        before = F.translate(F.hex("key") if number is None else number, _DIGITS, _DIGITS[::-1])
+        before = F.translate(F.concat(number, F.hex("key")), _DIGITS, _DIGITS[::-1])
     elif options.choice.keep == "longest":
         length = "length(content)"
         if options.data.settings.shingling.of_sets:

@@ -124,13 +124,13 @@ def _keys(ids: pa.Array) -> pa.Array:
     return pa.array(keys, pa.string())
 
 
-def number_order(df: DataFrame, name: str, key: Column) -> Column | None:
-    """Strings of digits and points that sort as keys that are numbers; None for other keys."""
+def number_order(df: DataFrame, name: str, key: Column) -> Column:
+    """Strings of digits and points that sort as keys that are numbers; empty for other keys."""
     (kind, *_) = _column(df, name)[1]
     if isinstance(kind, DoubleType | FloatType):
         kind = _FLOAT
     if not isinstance(kind, (*_INTEGERS, DecimalType)):
-        return None
+        return F.lit("")
     if isinstance(kind, DecimalType):
         key = key.cast(kind).cast("string")
     digits = F.lpad(F.ltrim(key, F.lit("-")), _NUMBER, "0")

@@ -125,8 +125,8 @@ def rows_of_input(
     """The rows of a file or folder, of which these columns are wanted, and its broken lines."""
     from lshdb.apps.spark import reading
 
-    names = [columns.get("key") or "id", columns.get("text") or columns.get("set") or "text"]
-    return reading.read(spark, path, "json" if format == "jsonl" else format, names)
+    named = "json" if format == "jsonl" else format
+    return reading.read(spark, path, named, [*columns.values()])
 
 
 def report_failures(*failures: DataFrame | None) -> int:

@@ -19,18 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lshdb.apps.dedup.references import Reference
-    from lshdb.apps.spark.counts import CountName
     from lshdb.sketch.settings import Settings
-
-
-_LEFT_OUT: tuple[CountName, ...] = (
-    "bad_keys",
-    "bad_documents",
-    "empty",
-    "cut_buckets",
-    "cut_pairs",
-)
-"""Counts that are printed besides those of rows."""
 
 
 def spark_dedup(
@@ -91,7 +80,11 @@ def spark_dedup(
         written = session.read.schema(result.kept.schema).load(output, source.format)
         failed = on_spark.report_failures(source.broken, result.failures)
         numbers = {"kept": written.count(), "dropped": result.dropped.count(), "failed": failed}
-        spark.report(numbers, result.counts, *_LEFT_OUT)
+        spark.report(
+            numbers,
+            result.counts,
+            *("bad_keys", "bad_documents", "empty", "cut_buckets", "cut_pairs"),
+        )
         return failed > 0
 
 

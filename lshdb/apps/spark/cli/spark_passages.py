@@ -70,7 +70,7 @@ def spark_passages(
         written = running.read.schema(passages.schema).load(output, source.format)
         pairs = written.select("a", "b").distinct().count()
         unusable = None
-        if counts["bad_keys"] or counts["bad_documents"]:
+        if counts.unusable:
             unusable = frame_documents.failures(
                 frame_documents.documents(source.rows, data), wanted.shingling
             )
