@@ -31,7 +31,8 @@ def contents(command: Command) -> dict[str, str]:
 def failures(command: Command, *arguments: str | bytes, stdin: bytes | int = b"") -> list[str]:
     """What an `add` says of what it could not read; its report must count just those."""
     result = command("add", *arguments, stdin=stdin)
-    *message, report = [line for line in result.err.splitlines() if not line.startswith("empty")]
+    lines = result.err.splitlines()
+    *message, report = [line for line in lines if not line.startswith(("empty", "skipped"))]
     assert report.endswith(f"failed {len(message)}")
     assert result.status == (1 if message else 0)
     assert result.out == ""
