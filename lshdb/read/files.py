@@ -167,11 +167,11 @@ def resolved(
             fault = inner
     is_named = key is None
     if key is None and root is not None and status and not stat.S_ISDIR(status.st_mode):
-        key = (
-            paths.key_of(path, root)
-            if stat.S_ISREG(status.st_mode)
-            else paths.key_of_real(os.path.abspath(path), root)  # of a pipe, and not of its target
-        )
+        real = os.path.abspath(path)  # that of a pipe, such as /dev/fd/3, and not of its target
+        if stat.S_ISREG(status.st_mode):  # as `key_of`, which would look at the file again
+            directory, name = os.path.split(path)
+            real = os.path.join(os.path.realpath(directory), name)
+        key = paths.key_of_real(real, root)
     return File(path, status, key or "", is_named, sheet, member, fault, looked)
 
 

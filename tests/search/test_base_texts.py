@@ -129,7 +129,7 @@ def test_other_base_texts_are_other_settings(tmp_path: Path, path: Path) -> None
         lshdb.open(path, base={})
     if is_there("frames"):
         with pytest.raises(SettingsMismatch, match="other base texts"):
-            lshdb.dedup(ROWS, against=path)
+            lshdb.dedup(ROWS, against=path, base={})
     for base, shingle_ in (({"task": " "}, "word:3"), ({"task": "a"}, "set")):
         with pytest.raises(SettingsError, match="base"):
             lshdb.open(tmp_path / "new.db", base=base, shingle=shingle_)

@@ -13,7 +13,7 @@ PROGRAM = "for i in range(10):\n    print(i * {}, i + {}, [i, {}])\n"
 REASONS = {
     "hw/dan.rar": "a binary file (RAR)",
     "hw/deep": "empty: no text is in this folder",
-    "hw/eve.zip": "empty: no text is in this archive",
+    "hw/eve.zip": "it has no files",
     "hw/fay.py": "empty: no text is in this file",
     "hw/gus.pdf": "no PDF that can be read (Failed to load document (PDFium: Data format error).)",
     "hw/ida": "nothing of it could be read (src/a.pdf: no PDF that can be read (Failed to load "
