@@ -129,9 +129,8 @@ class Writer:
         if states:
             keys_of_ids = dict(zip(known_ids, known, strict=True))
             keys_of_ids |= zip(doc_ids, written.keys, strict=True)
-            store.set_files(
-                (doc_id, states[key]) for doc_id, key in keys_of_ids.items() if key in states
-            )
+            rows = keys_of_ids.items()
+            store.set_files((doc_id, states[key]) for doc_id, key in rows if key in states)
         return report
 
     def _store(
